@@ -1,0 +1,70 @@
+"""L0 on disk: one file, written beside and moved into place, so that it is always whole."""
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from pace_ros.cache.entry import CacheEntry
+from pace_ros.cache.semantic_cache import CacheRow
+
+FORMAT = 1
+
+
+class CacheFileError(RuntimeError):
+    """A cache file that must not be used; the message says why."""
+
+
+def save(path: Path, rows: list[CacheRow], fingerprint: str) -> None:
+    """Write all rows with the embedder's fingerprint. Raises OSError, with the old file untouched."""
+    manifest = {'format': FORMAT, 'embedder': fingerprint, 'entries': len(rows)}
+    entries = [{**dataclasses.asdict(row.entry), 'weight': row.weight} for row in rows]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f'{path.name}.{os.getpid()}.tmp')
+    try:
+        with temporary.open('wb') as file:
+            np.savez(
+                file,
+                manifest=_as_bytes(manifest),
+                entries=_as_bytes(entries),
+                vectors=np.stack([row.vector for row in rows]) if rows else np.zeros((0, 0), np.float32),
+            )
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def load(path: Path, fingerprint: str) -> list[CacheRow]:
+    """Read all rows; an absent file is an empty cache. Raises CacheFileError rather than load in part."""
+    if not path.exists():
+        return []
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            manifest = json.loads(archive['manifest'].tobytes())
+            if manifest.get('format') != FORMAT:
+                raise CacheFileError(f'{path} has format {manifest.get("format")}, not {FORMAT}')
+            if manifest['embedder'] != fingerprint:
+                raise CacheFileError(f'{path} was written with embedder {manifest["embedder"]}, not {fingerprint}')
+            entries = json.loads(archive['entries'].tobytes())
+            vectors = archive['vectors']
+        if not len(entries) == len(vectors) == manifest['entries']:
+            raise CacheFileError(f'{path} has {len(entries)} entries and {len(vectors)} vectors')
+        return [_row(entry, vector) for entry, vector in zip(entries, vectors, strict=True)]
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise CacheFileError(f'{path} is damaged: {error}') from error
+
+
+def _as_bytes(value: object) -> np.typing.NDArray[np.uint8]:
+    return np.frombuffer(json.dumps(value, ensure_ascii=False).encode(), dtype=np.uint8)
+
+
+def _row(fields: dict[str, object], vector: np.typing.NDArray[np.float32]) -> CacheRow:
+    weight = fields.pop('weight')
+    entry = CacheEntry(**{**fields, 'sources': tuple(fields['sources'])})  # type: ignore[arg-type]  # from our own file
+    return CacheRow(entry, np.ascontiguousarray(vector, dtype=np.float32), float(weight))  # type: ignore[arg-type]

@@ -1,0 +1,57 @@
+"""Saves a changed cache now and then, off the path of any turn."""
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from pace_ros.cache import persistence
+from pace_ros.cache.semantic_cache import SemanticCache
+
+log = logging.getLogger(__name__)
+
+
+class CacheSaver:
+    """A thread that writes the cache every ``period()`` seconds if it has changed, and once more on ``close``."""
+
+    def __init__(self, cache: SemanticCache, path: Path, fingerprint: str, period: Callable[[], float]) -> None:
+        self._cache = cache
+        self._path = path
+        self._fingerprint = fingerprint
+        self._period = period
+        self._writing = threading.Lock()
+        self._stopping = threading.Event()
+        self.error = ''
+        self._thread = threading.Thread(target=self._run, name='cache-saver', daemon=True)
+        self._thread.start()
+
+    def save(self) -> int:
+        """Write the cache now and return the number of entries written. Raises OSError."""
+        with self._writing:
+            seen = self._cache.changes
+            rows = self._cache.rows()
+            persistence.save(self._path, rows, self._fingerprint)
+            self._cache.changes -= seen
+            self.error = ''
+            return len(rows)
+
+    def close(self) -> None:
+        """Stop the thread and write what has changed."""
+        self._stopping.set()
+        self._thread.join(timeout=1.5)
+        self._save_if_changed()
+
+    def _run(self) -> None:
+        while not self._stopping.wait(self._period()):
+            self._save_if_changed()
+
+    def _save_if_changed(self) -> None:
+        if not self._cache.changes:
+            return
+        try:
+            self.save()
+        except OSError as error:
+            if not self.error:
+                log.error('the cache cannot be saved, it goes on in memory: %s', error)
+            self.error = str(error)

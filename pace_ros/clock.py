@@ -1,0 +1,56 @@
+"""Monotonic time for durations and wall stamps for records; real and virtual."""
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Where time comes from. Durations only ever come from ``monotonic``."""
+
+    def monotonic(self) -> float:
+        """Seconds on a clock that never jumps; its zero means nothing."""
+        ...
+
+    def wall(self) -> float:
+        """Seconds since the Unix epoch; may jump."""
+        ...
+
+
+class SystemClock:
+    """The machine's own clocks."""
+
+    def monotonic(self) -> float:
+        """Seconds on the steady clock."""
+        return time.perf_counter()
+
+    def wall(self) -> float:
+        """Seconds since the Unix epoch."""
+        return time.time()
+
+
+class VirtualClock:
+    """A clock that moves only when told to; ``jump_wall`` moves the wall alone, as NTP does."""
+
+    def __init__(self, *, monotonic: float = 0.0, wall: float = 1_800_000_000.0) -> None:
+        self._monotonic = monotonic
+        self._wall = wall
+
+    def monotonic(self) -> float:
+        """Seconds advanced so far, plus the start value."""
+        return self._monotonic
+
+    def wall(self) -> float:
+        """Virtual seconds since the Unix epoch."""
+        return self._wall
+
+    def advance(self, seconds: float) -> None:
+        """Move both clocks forward. Raises ValueError for a negative step."""
+        if seconds < 0:
+            raise ValueError(f'time does not run backwards: {seconds}')
+        self._monotonic += seconds
+        self._wall += seconds
+
+    def jump_wall(self, seconds: float) -> None:
+        """Move the wall clock alone, in either direction."""
+        self._wall += seconds

@@ -1,0 +1,216 @@
+"""The one configuration tree. ROS parameters, their ranges and `config/pace.yaml` follow from it.
+
+A leaf marked ``read_only`` takes effect when the node is configured; every other one at the next turn.
+All durations are seconds, all similarities cosines.
+"""
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+from pace_ros.settings import ConfigError, setting
+
+LOCALES = ('zh-CN', 'en-US')
+
+
+@dataclass(frozen=True)
+class Asr:
+    """What to make of the recogniser's confidence."""
+
+    min_confidence: float = setting(0.35, 'Below this ASR confidence the robot asks the visitor to repeat; '
+                                    'an unknown confidence (0) always passes.', low=0.0, high=1.0)
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """The sentence encoder."""
+
+    kind: str = setting('string', 'How the ONNX model takes text: string = the graph tokenises, token = tokenizer.json.',
+                        choices=('string', 'token'), read_only=True)
+    model: str = setting('', 'Path of the ONNX model; empty: the packaged model of that kind.', read_only=True)
+    tokenizer: str = setting('', 'Path of tokenizer.json for kind token; empty: beside the model, '
+                             'or the packaged one.', read_only=True)
+    pooling: str = setting('mean', 'How token vectors become one sentence vector.', choices=('mean', 'cls'),
+                           read_only=True)
+    query_prefix: str = setting('', 'Put before every question, as some models ask for (e5: "query: ").',
+                                read_only=True)
+    passage_prefix: str = setting('', 'Put before every knowledge passage (e5: "passage: ").', read_only=True)
+
+
+@dataclass(frozen=True)
+class L0:
+    """The semantic cache."""
+
+    enabled: bool = setting(True, 'Look into the semantic cache.')
+    capacity: int = setting(2000, 'Entries kept; beyond it the least used goes.', low=1, high=1_000_000, read_only=True)
+    file: str = setting('', 'Cache file; empty: <data_dir>/l0.npz. "none" keeps the cache in memory only.', read_only=True)
+    save_period: float = setting(30.0, 'Time between background saves of a changed cache.', low=1.0, high=86400.0)
+    chunk_chars: int = setting(24, 'Size of the frames in which a cached answer is replayed.', low=1, high=1000)
+    half_life: float = setting(86400.0, 'Time in which the weight of an old hit halves when choosing what to evict.',
+                               low=1.0, high=1e9, read_only=True)
+
+
+@dataclass(frozen=True)
+class L1:
+    """The knowledge base."""
+
+    enabled: bool = setting(True, "Return the best entry's answer directly when it is close enough.")
+    knowledge: tuple[str, ...] = setting((), 'Knowledge files or folders (.yaml .jsonl .csv .md); '
+                                         'empty: the packaged showroom.', read_only=True)
+    top_k: int = setting(4, 'Passages given to the language model.', low=1, high=32)
+
+
+@dataclass(frozen=True)
+class L2:
+    """The language model behind an OpenAI-compatible endpoint."""
+
+    base_url: str = setting('', 'Base URL; empty: $PACE_L2_BASE_URL, else http://127.0.0.1:8077/v1 (local_llm).',
+                            read_only=True)
+    model: str = setting('', 'Model name; empty: $PACE_L2_MODEL, else "local".', read_only=True)
+    extra_body: str = setting('{}', 'JSON object merged into every request, '
+                              'e.g. {"enable_thinking": false} where a provider can think less.')
+    max_tokens: int = setting(160, 'Longest answer.', low=1, high=8192)
+    temperature: float = setting(0.3, 'Sampling temperature.', low=0.0, high=2.0)
+    history_turns: int = setting(4, 'Earlier turns of the conversation given to the model.', low=0, high=50)
+    rag: bool = setting(True, 'Give the model the best knowledge passages.')
+    persona: bool = setting(True, 'Give the model the persona.')
+    persona_file: str = setting('', 'Persona by locale (YAML); empty: the packaged one.', read_only=True)
+    connect_timeout: float = setting(2.0, 'Deadline for the connection.', low=0.05, high=60.0)
+    first_token_timeout: float = setting(8.0, 'Deadline for the first informative token, counted from the request.',
+                                         low=0.05, high=120.0)
+    inter_token_timeout: float = setting(4.0, 'Longest silence between two tokens.', low=0.05, high=60.0)
+    total_timeout: float = setting(40.0, 'Deadline for the whole answer, retries included.', low=0.1, high=600.0)
+    retries: int = setting(1, 'Further attempts before the first token.', low=0, high=5)
+    breaker_failures: int = setting(3, 'Failures in a row that open the circuit breaker.', low=1, high=100,
+                                    read_only=True)
+    breaker_cooldown: float = setting(15.0, 'Time an open breaker waits before it lets one probe through.', low=0.1,
+                                      high=3600.0, read_only=True)
+
+
+@dataclass(frozen=True)
+class Router:
+    """The thresholds of the static operating point."""
+
+    mode: str = setting('static', 'How thresholds are chosen.', choices=('static',))
+    theta_cache: float = setting(0.95, 'Similarity from which a cached answer is served.', low=0.0, high=1.0)
+    theta_direct: float = setting(0.75, "Similarity from which a knowledge entry's answer is returned.", low=0.0,
+                                  high=1.0)
+
+
+@dataclass(frozen=True)
+class Filler:
+    """The short social phrase while the language model thinks."""
+
+    mode: str = setting('fixed', 'off: none; fixed: launched on every turn.', choices=('off', 'fixed'))
+    budget: float = setting(0.9, 'Longest wait for the generator, from the decision for L2; then a placeholder.',
+                            low=0.0, high=10.0)
+    generator: bool = setting(True, 'Generate fillers with llama.cpp; off: placeholders only.', read_only=True)
+    model: str = setting('', 'Path of a GGUF model; empty: the packaged one.', read_only=True)
+    style: str = setting('phrases', 'phrases: the grammar composes curated pieces; free: any words the safety filter '
+                         'lets through (a larger model).', choices=('phrases', 'free'), read_only=True)
+    phrases_file: str = setting('', 'Phrases and placeholders by locale (YAML); empty: the packaged ones.',
+                                read_only=True)
+    max_tokens: int = setting(20, 'Longest generation.', low=1, high=64)
+    max_chars: int = setting(30, 'Longest filler.', low=1, high=200)
+    threads: int = setting(1, 'Threads llama.cpp may use.', low=1, high=64, read_only=True)
+
+
+@dataclass(frozen=True)
+class Volatility:
+    """What happens to answers that age: prices, stock, promotions."""
+
+    policy: str = setting('deny', 'deny: never cached; ttl: cached for ttl; off: cached like any other.',
+                          choices=('off', 'ttl', 'deny'))
+    ttl: float = setting(3600.0, 'Life of a volatile answer under ttl, from its writing.', low=1.0, high=31_536_000.0)
+
+
+@dataclass(frozen=True)
+class Fallback:
+    """What is said when the language model cannot be reached."""
+
+    floor: float = setting(0.55, 'Similarity above which the best knowledge entry is said instead.', low=0.0, high=1.0)
+
+
+@dataclass(frozen=True)
+class ConversationSettings:
+    """How long a visitor is remembered."""
+
+    idle_timeout: float = setting(120.0, 'Silence after which a conversation is forgotten.', low=1.0, high=86400.0)
+    max_open: int = setting(256, 'Conversations remembered at once; the longest idle goes.', low=1, high=100_000)
+
+
+@dataclass(frozen=True)
+class BargeIn:
+    """What silences the robot."""
+
+    on_voice: bool = setting(False, 'Stop speaking when user_speaking turns true; needs echo cancellation.')
+
+
+@dataclass(frozen=True)
+class Speech:
+    """The robot's voice."""
+
+    enabled: bool = setting(True, 'Speak the answers.')
+    sink: str = setting('auto', 'auto: alsa where a device is found, else null; null keeps true timing in silence; '
+                        'topic publishes samples.', choices=('auto', 'null', 'alsa', 'topic'), read_only=True)
+    device: str = setting('default', 'ALSA playback device.', read_only=True)
+    rate: int = setting(190, 'Words a minute.', low=80, high=450, read_only=True)
+
+
+@dataclass(frozen=True)
+class Gaze:
+    """Where the robot looks."""
+
+    enabled: bool = setting(True, 'Look at the speaker and nod on receipt.')
+    target_frame: str = setting('visitor', 'Frame looked at when no speaker_position is known.')
+
+
+@dataclass(frozen=True)
+class Record:
+    """The log of turns."""
+
+    file: str = setting('', 'JSONL file; empty: <data_dir>/turns.jsonl. "none" keeps no log.', read_only=True)
+    text: bool = setting(True, 'Keep what was said; off: durations and decisions only.')
+
+
+@dataclass(frozen=True)
+class Config:
+    """The whole tree; a parameter's name is its dotted path."""
+
+    autostart: bool = setting(True, 'Configure and activate without being told.', read_only=True)
+    data_dir: str = setting('', 'Where cache and log are kept; empty: $PACE_DATA_DIR, else ~/.local/share/pace_ros.',
+                            read_only=True)
+    locale: str = setting('zh-CN', 'Language assumed where none is given or detected.', choices=LOCALES)
+    max_utterance_chars: int = setting(500, 'Longer utterances are refused.', low=1, high=100_000)
+    allow_overrides: bool = setting(False, 'Obey the switches in Utterance.arm.')
+    asr: Asr = field(default_factory=Asr)
+    embedding: Embedding = field(default_factory=Embedding)
+    l0: L0 = field(default_factory=L0)
+    l1: L1 = field(default_factory=L1)
+    l2: L2 = field(default_factory=L2)
+    router: Router = field(default_factory=Router)
+    filler: Filler = field(default_factory=Filler)
+    volatility: Volatility = field(default_factory=Volatility)
+    fallback: Fallback = field(default_factory=Fallback)
+    conversation: ConversationSettings = field(default_factory=ConversationSettings)
+    barge_in: BargeIn = field(default_factory=BargeIn)
+    speech: Speech = field(default_factory=Speech)
+    gaze: Gaze = field(default_factory=Gaze)
+    record: Record = field(default_factory=Record)
+
+    def __post_init__(self) -> None:
+        extra_body(self.l2)
+        if self.l2.first_token_timeout > self.l2.total_timeout:
+            raise ConfigError(f"Parameter 'l2.first_token_timeout' ({self.l2.first_token_timeout}) must not exceed "
+                              f"'l2.total_timeout' ({self.l2.total_timeout}).")
+
+
+def extra_body(l2: L2) -> dict[str, object]:
+    """The further request fields of ``l2.extra_body``. Raises ConfigError unless it is a JSON object."""
+    try:
+        body = json.loads(l2.extra_body)
+    except ValueError as error:
+        raise ConfigError(f"Parameter 'l2.extra_body' is not JSON: {error}.") from error
+    if not isinstance(body, dict):
+        raise ConfigError(f"Parameter 'l2.extra_body' must be a JSON object, not {l2.extra_body!r}.")
+    return body

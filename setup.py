@@ -1,0 +1,43 @@
+"""Installs the package the way ament_python expects it."""
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+NAME = 'pace_ros'
+
+
+def tree(folder: str) -> list[tuple[str, list[str]]]:
+    """Every file below ``folder``, for installation under ``share/pace_ros`` with the same layout."""
+    folders = [Path(folder), *sorted(path for path in Path(folder).rglob('*') if path.is_dir())]
+    return [
+        (f'share/{NAME}/{path}', [str(file) for file in sorted(path.iterdir()) if file.is_file()])
+        for path in folders
+    ]
+
+
+setup(
+    name=NAME,
+    version='0.1.0',
+    packages=find_packages(include=[NAME, f'{NAME}.*']),
+    package_data={NAME: ['py.typed']},
+    data_files=[
+        ('share/ament_index/resource_index/packages', [f'resource/{NAME}']),
+        (f'share/{NAME}', ['package.xml']),
+        *tree('config'),
+        *tree('launch'),
+    ],
+    install_requires=['setuptools'],
+    zip_safe=True,
+    maintainer='pace_ros maintainers',
+    maintainer_email='pace_ros@users.noreply.github.com',
+    description='A dialogue node for a showroom robot that answers from the cheapest good source.',
+    license='Apache-2.0',
+    entry_points={
+        'console_scripts': [
+            'ask = pace_ros.ros.ask:main',
+            'demo = pace_ros.ros.demo:main',
+            'dialogue = pace_ros.ros.dialogue:main',
+            'local_llm = pace_ros.serving.local_llm:main',
+        ],
+    },
+)
