@@ -25,7 +25,7 @@ class Asr:
 class Embedding:
     """The sentence encoder."""
 
-    kind: str = setting('string', 'How the ONNX model takes text: string = the graph tokenises, token = tokenizer.json.',
+    kind: str = setting('string', 'How the ONNX model takes text: string = it tokenises, token = tokenizer.json.',
                         choices=('string', 'token'), read_only=True)
     model: str = setting('', 'Path of the ONNX model; empty: the packaged model of that kind.', read_only=True)
     tokenizer: str = setting('', 'Path of tokenizer.json for kind token; empty: beside the model, '
@@ -43,7 +43,8 @@ class L0:
 
     enabled: bool = setting(True, 'Look into the semantic cache.')
     capacity: int = setting(2000, 'Entries kept; beyond it the least used goes.', low=1, high=1_000_000, read_only=True)
-    file: str = setting('', 'Cache file; empty: <data_dir>/l0.npz. "none" keeps the cache in memory only.', read_only=True)
+    file: str = setting('', 'Cache file; empty: <data_dir>/l0.npz. "none" keeps the cache in memory only.',
+                        read_only=True)
     save_period: float = setting(30.0, 'Time between background saves of a changed cache.', low=1.0, high=86400.0)
     chunk_chars: int = setting(24, 'Size of the frames in which a cached answer is replayed.', low=1, high=1000)
     half_life: float = setting(86400.0, 'Time in which the weight of an old hit halves when choosing what to evict.',
@@ -58,6 +59,8 @@ class L1:
     knowledge: tuple[str, ...] = setting((), 'Knowledge files or folders (.yaml .jsonl .csv .md); '
                                          'empty: the packaged showroom.', read_only=True)
     top_k: int = setting(4, 'Passages given to the language model.', low=1, high=32)
+    passage_floor: float = setting(0.4, 'Passages less similar to the question than this are not given.', low=0.0,
+                                   high=1.0)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 _HAN = re.compile(r'[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]')
 _LATIN = re.compile(r'[A-Za-z]')
+_LOCALE = re.compile(r'[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8}){0,4}')
 _EDGES = ' \t\r\n.,!?;:。，！？；：、…～~'
 # A sentence ends at Chinese or full-width punctuation, at a line end, or at Latin punctuation before white space
 # (so that "3.5" and "No.5" stay whole).
@@ -20,6 +21,11 @@ def detect_locale(text: str, default: str) -> str:
     if _HAN.search(text):
         return 'zh-CN'
     return 'en-US' if _LATIN.search(text) else default
+
+
+def is_locale(tag: str) -> bool:
+    """Whether a text has the shape of a BCP 47 tag, such as zh-CN or en."""
+    return _LOCALE.fullmatch(tag) is not None
 
 
 def language(locale: str) -> str:
@@ -43,7 +49,7 @@ def is_encodable(text: str) -> bool:
 
 
 def chunks(text: str, size: int) -> Iterator[str]:
-    """Cut a text into pieces of about ``size`` characters at white space where there is some; their join is the text."""
+    """Cut a text into pieces of about ``size`` characters, at white space where there is some; joined they are it."""
     start = 0
     while len(text) - start > size:
         cut = text.rfind(' ', start + 1, start + size) + 1

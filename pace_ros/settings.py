@@ -79,7 +79,7 @@ def settings_of(tree: type, prefix: str = '') -> Iterator[Setting]:
         if dataclasses.is_dataclass(hints[field.name]):
             yield from settings_of(hints[field.name], f'{name}.')
         else:
-            yield Setting(name=name, default=field.default, **field.metadata)
+            yield Setting(name=name, default=typing.cast(Value, field.default), **field.metadata)
 
 
 def value_of(tree: object, name: str) -> Value:

@@ -86,8 +86,9 @@ class Arm:
 class Utterance:
     """What a visitor said.
 
-    ``confidence`` is the recogniser's, 0..1, 0 where unknown. ``speech_end`` is the wall time (s) at which the
-    visitor stopped speaking, None where unknown. ``received`` is the monotonic receipt time (s), t = 0 of the turn.
+    ``confidence`` is the recogniser's, 0..1, 0 where unknown. ``received`` is the monotonic receipt
+    time (s), t = 0 of the turn; ``since_speech_end`` is how long before it the visitor had stopped speaking (s), NaN
+    where unknown.
     """
 
     text: str
@@ -98,7 +99,7 @@ class Utterance:
     confidence: float = 0.0
     partial: bool = False
     alternatives: tuple[str, ...] = ()
-    speech_end: float | None = None
+    since_speech_end: float = NAN
     arm: Arm = Arm()
 
 

@@ -20,6 +20,7 @@ class CacheSaver:
         self._path = path
         self._fingerprint = fingerprint
         self._period = period
+        self._saved = cache.version
         self._writing = threading.Lock()
         self._stopping = threading.Event()
         self.error = ''
@@ -29,10 +30,10 @@ class CacheSaver:
     def save(self) -> int:
         """Write the cache now and return the number of entries written. Raises OSError."""
         with self._writing:
-            seen = self._cache.changes
+            version = self._cache.version
             rows = self._cache.rows()
             persistence.save(self._path, rows, self._fingerprint)
-            self._cache.changes -= seen
+            self._saved = version
             self.error = ''
             return len(rows)
 
@@ -47,7 +48,7 @@ class CacheSaver:
             self._save_if_changed()
 
     def _save_if_changed(self) -> None:
-        if not self._cache.changes:
+        if self._cache.version == self._saved:
             return
         try:
             self.save()

@@ -42,7 +42,7 @@ class SemanticCache:
         self._half_life = half_life
         self._clock = clock
         self._lock = threading.Lock()
-        self.changes = 0
+        self.version = 0
         self.hits = 0
         self.lookups = 0
         self.stale_rejects = 0
@@ -115,7 +115,6 @@ class SemanticCache:
             for row in sorted(rows, key=lambda row: -row.weight):
                 if not self._slots.full:
                     self._store(row.entry, row.vector, row.weight)
-            self.changes = 0
 
     def _store(self, entry: CacheEntry, vector: Vector, weight: float) -> None:
         key = (entry.scope, normal_form(entry.question))
@@ -127,12 +126,12 @@ class SemanticCache:
         self._entries[slot] = entry
         self._exact[key] = slot
         self._weights[slot] = weight
-        self.changes += 1
+        self.version += 1
 
     def _used(self, slot: int) -> CacheEntry:
         self._weights[slot] = np.logaddexp2(self._weights[slot], self._clock.wall() / self._half_life)
         self.hits += 1
-        self.changes += 1
+        self.version += 1
         return self._entries[slot]
 
     def _expired(self, slot: int) -> bool:
@@ -148,7 +147,7 @@ class SemanticCache:
         self._exact.pop((entry.scope, normal_form(entry.question)), None)
         self._weights[slot] = np.inf
         self._slots.free(slot)
-        self.changes += 1
+        self.version += 1
 
     def _remove_where(self, condition: Callable[[CacheEntry], bool]) -> int:
         with self._lock:

@@ -45,7 +45,7 @@ class VectorSlots:
 
     def vector(self, slot: int) -> Vector:
         """A copy of the vector in a slot, shape (d,)."""
-        return self._row(slot).copy()
+        return np.array(self._row(slot))
 
     def nearest(self, query: Vector, k: int) -> list[tuple[int, float]]:
         """The ``k`` nearest slots with their cosine, best first; freed and absent ones score no more than 0."""
@@ -55,6 +55,6 @@ class VectorSlots:
         return [(int(slot), float(score)) for slot, score in zip(slots[0], scores[0], strict=True) if slot >= 0]
 
     def _row(self, slot: int) -> npt.NDArray[np.float32]:
-        rows = faiss.rev_swig_ptr(self._index.get_xb(), self._index.ntotal * self._index.d)
-        row: npt.NDArray[np.float32] = rows.reshape(self._index.ntotal, self._index.d)[slot]
-        return row
+        rows: npt.NDArray[np.float32] = faiss.rev_swig_ptr(self._index.get_xb(), self._index.ntotal * self._index.d)
+        start = slot * self._index.d
+        return rows[start : start + self._index.d]

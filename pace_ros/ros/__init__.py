@@ -1,0 +1,1 @@
+"""The only room that imports rclpy: nodes, conversions, parameters, diagnostics."""

@@ -1,0 +1,1 @@
+"""Language models for the robots: the local stand-in for the cloud."""

@@ -1,0 +1,48 @@
+"""The switches of one turn: the node's own settings, or an experiment's (design section 8)."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pace_ros.config import Config, Filler, Router, Volatility
+from pace_ros.settings import ConfigError, settings_of
+from pace_ros.turn import Arm
+
+
+@dataclass(frozen=True)
+class Switches:
+    """What is on in one turn."""
+
+    router: str
+    filler: str
+    volatility: str
+    l0: bool
+    l1: bool
+    rag: bool
+    persona: bool
+
+
+def switches(config: Config, arm: Arm) -> Switches:
+    """The node's settings with the arm's put over them. Raises ConfigError naming a switch with an unknown value."""
+    return Switches(
+        router=_chosen('router', arm.router, config.router.mode, _choices(Router, 'mode')),
+        filler=_chosen('filler', arm.filler, config.filler.mode, _choices(Filler, 'mode')),
+        volatility=_chosen('volatility', arm.volatility, config.volatility.policy, _choices(Volatility, 'policy')),
+        l0=_switched('l0', arm.l0, config.l0.enabled),
+        l1=_switched('l1', arm.l1, config.l1.enabled),
+        rag=_switched('rag', arm.rag, config.l2.rag),
+        persona=_switched('persona', arm.persona, config.l2.persona),
+    )
+
+
+def _choices(section: type, name: str) -> tuple[str, ...]:
+    return next(each.choices for each in settings_of(section) if each.name == name)
+
+
+def _chosen(name: str, value: str, own: str, choices: tuple[str, ...]) -> str:
+    if value and value not in choices:
+        raise ConfigError(f"Arm switch '{name}' must be one of {', '.join(choices)}, not {value!r}.")
+    return value or own
+
+
+def _switched(name: str, value: str, own: bool) -> bool:
+    return own if not value else _chosen(name, value, '', ('on', 'off')) == 'on'

@@ -1,0 +1,153 @@
+"""Puts the parts together from one configuration, and takes them apart again in the right order."""
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from pace_ros import packaged
+from pace_ros.cache import CacheFileError, CacheSaver, Lexicon, SemanticCache, persistence
+from pace_ros.cascade import Cascade, Levels
+from pace_ros.clock import Clock
+from pace_ros.config import Config
+from pace_ros.control import StaticRouter
+from pace_ros.dialogue import Dialogue
+from pace_ros.embedding import open_embedder
+from pace_ros.embodiment import Pyttsx3Synthesizer, Sink, Voice
+from pace_ros.filler import FillerDesk, FillerFailed, LlamaFillers, PhraseBook
+from pace_ros.live_turn import Outlet
+from pace_ros.llm import ChatClient, PromptBook, endpoint_of
+from pace_ros.record import RecordWriter
+from pace_ros.remarks import Remarks
+from pace_ros.retrieval import KnowledgeBase, KnowledgeChange
+
+log = logging.getLogger(__name__)
+
+
+def data_dir(config: Config) -> Path:
+    """Where cache and log are kept."""
+    chosen = config.data_dir or os.environ.get('PACE_DATA_DIR', '') or '~/.local/share/pace_ros'
+    return Path(chosen).expanduser()
+
+
+def _data_file(config: Config, setting: str, name: str) -> Path | None:
+    if setting == 'none':
+        return None
+    return Path(setting).expanduser() if setting else data_dir(config) / name
+
+
+def _or_packaged(setting: str, name: str) -> Path:
+    return Path(setting).expanduser() if setting else packaged.config_dir() / name
+
+
+class Assembly:
+    """Every part of the running robot. Made on a worker thread (models load for seconds), closed on the event loop."""
+
+    def __init__(self, config: Callable[[], Config], clock: Clock, *, outlet: Outlet, sink: Sink) -> None:
+        """Load everything. Raises the parts' own errors, each a sentence that names the file or parameter at fault."""
+        now = config()
+        self._config = config
+        self.embedder = open_embedder(now.embedding)
+        paths = [Path(path).expanduser() for path in now.l1.knowledge] or [packaged.config_dir() / 'knowledge']
+        self.knowledge = KnowledgeBase(paths, self.embedder, clock)
+        self.cache = SemanticCache(
+            dimension=self.embedder.dimension, capacity=now.l0.capacity, half_life=now.l0.half_life, clock=clock
+        )
+        self._cache_file = _data_file(now, now.l0.file, 'l0.npz')
+        self._restore_cache()
+        book = PhraseBook.read(_or_packaged(now.filler.phrases_file, 'fillers.yaml'), now.filler.max_chars)
+        prompts = PromptBook.read(_or_packaged(now.l2.persona_file, 'persona.yaml'))
+        remarks = Remarks.read(packaged.config_dir() / 'remarks.yaml')
+        volatility = Lexicon.read(packaged.config_dir() / 'lexicon')
+        self.endpoint = endpoint_of(now.l2, os.environ)
+        self.llm = ChatClient(self.endpoint, lambda: config().l2, clock)
+        self.generator_error = ''
+        self.fillers = FillerDesk(self._open_generator(now, book), book, lambda: config().filler)
+        self.router = StaticRouter(lambda: config().router)
+        record_file = _data_file(now, now.record.file, 'turns.jsonl')
+        self.writer = RecordWriter(record_file) if record_file else None
+        self.saver = self._open_saver()
+        self.voice = Voice(Pyttsx3Synthesizer(now.speech.rate), sink)
+        self.cascade = Cascade(
+            Levels(
+                embedder=self.embedder, cache=self.cache, knowledge=self.knowledge, volatility=volatility,
+                router=self.router, fillers=self.fillers, llm=self.llm, prompts=prompts, remarks=remarks,
+            ),
+            config,
+            clock,
+        )
+        self.dialogue = Dialogue(
+            self.cascade, config, clock=clock, outlet=outlet, voice=self.voice, writer=self.writer, remarks=remarks
+        )
+
+    def reload_knowledge(self) -> KnowledgeChange:
+        """Read the knowledge files again; answers built on a changed entry leave the cache. Raises KnowledgeError."""
+        return self.knowledge.reload(self._drop_outdated)
+
+    def invalidate(self, entry_ids: list[str], terms: list[str]) -> int:
+        """Knowledge changed elsewhere: drop the answers built on it; returns how many."""
+        self.cascade.knowledge_changed()
+        return self.cache.invalidate(sources=entry_ids, terms=terms)
+
+    def save_cache(self) -> int:
+        """Write the cache now; returns the number of entries. Raises OSError, or RuntimeError if it has no file."""
+        if self.saver is None:
+            raise RuntimeError('the cache is kept in memory only (l0.file is none)')
+        return self.saver.save()
+
+    async def warm_up(self) -> None:
+        """Start the speech worker, so that the first sentence does not wait for it."""
+        if self._config().speech.enabled:
+            try:
+                await self.voice.synthesizer.synthesise('Hello.', self._config().locale)
+            except Exception as error:  # a robot without a voice still answers in text
+                self.voice.error = str(error)
+                log.error('the robot cannot speak, it goes on in text: %s', error)
+
+    async def aclose(self) -> None:
+        """Stop the turns, then write cache and log, then free the models."""
+        await self.dialogue.aclose()
+        await asyncio.gather(self.llm.aclose(), self.voice.aclose(), return_exceptions=True)
+        await asyncio.to_thread(self._close_blocking)
+
+    def _close_blocking(self) -> None:
+        if self.writer is not None:
+            self.writer.close()
+        if self.saver is not None:
+            self.saver.close()
+        self.cascade.close()
+        self.fillers.close()
+
+    def _drop_outdated(self, change: KnowledgeChange) -> None:
+        removed = self.invalidate([*change.changed, *change.withdrawn], [])
+        if removed:
+            log.info('%d cached answers built on changed knowledge are dropped', removed)
+
+    def _restore_cache(self) -> None:
+        if self._cache_file is None:
+            return
+        try:
+            self.cache.restore(persistence.load(self._cache_file, self.embedder.fingerprint))
+        except CacheFileError as error:
+            log.warning('the cache starts empty: %s', error)
+
+    def _open_saver(self) -> CacheSaver | None:
+        if self._cache_file is None:
+            return None
+        return CacheSaver(
+            self.cache, self._cache_file, self.embedder.fingerprint, lambda: self._config().l0.save_period
+        )
+
+    def _open_generator(self, config: Config, book: PhraseBook) -> LlamaFillers | None:
+        """A robot whose filler model is missing still has its placeholders."""
+        if not config.filler.generator:
+            return None
+        try:
+            model = Path(config.filler.model).expanduser() if config.filler.model else packaged.small_chat_model()
+            return LlamaFillers(model, config.filler, book)
+        except (FillerFailed, ImportError, packaged.MissingPackage) as error:
+            self.generator_error = str(error)
+            log.warning('fillers are placeholders only: %s', error)
+            return None

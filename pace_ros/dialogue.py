@@ -1,0 +1,212 @@
+"""The dialogue: which utterances become turns, which turn gives way to which, and who cleans up after it."""
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+
+from pace_ros.arms import Switches, switches
+from pace_ros.cascade import Cascade
+from pace_ros.clock import Clock
+from pace_ros.config import Config
+from pace_ros.conversation import Conversation, Conversations
+from pace_ros.embodiment import Voice
+from pace_ros.language import detect_locale, is_blank, is_encodable, is_locale
+from pace_ros.live_turn import LiveTurn, Outlet
+from pace_ros.record import RecordWriter
+from pace_ros.remarks import Remarks
+from pace_ros.settings import ConfigError
+from pace_ros.turn import Arm, Outcome, ResponseFrame, TurnRecord, Utterance
+
+log = logging.getLogger(__name__)
+STOP_DEADLINE = 1.0  # s that stopped turns get to unwind
+LONGEST_ID = 256
+
+
+class Dialogue:
+    """Owns every running turn. All methods are called on the event loop."""
+
+    def __init__(
+        self,
+        cascade: Cascade,
+        config: Callable[[], Config],
+        *,
+        clock: Clock,
+        outlet: Outlet,
+        voice: Voice | None,
+        writer: RecordWriter | None,
+        remarks: Remarks,
+    ) -> None:
+        self._cascade = cascade
+        self._config = config
+        self._clock = clock
+        self._outlet = outlet
+        self._voice = voice
+        self._writer = writer
+        self._remarks = remarks
+        self._conversations = Conversations(lambda: config().conversation, clock)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._turns: set[LiveTurn] = set()
+        self._warned_of_arm = False
+        self._visitor_speaks = False
+
+    @property
+    def open_conversations(self) -> int:
+        """Conversations remembered."""
+        return len(self._conversations)
+
+    @property
+    def running(self) -> int:
+        """Turns that run or are still being spoken."""
+        return len(self._turns)
+
+    def submit(
+        self,
+        utterance: Utterance,
+        turn_id: str = '',
+        *,
+        on_frame: Callable[[ResponseFrame], None] | None = None,
+        on_end: Callable[[TurnRecord], None] | None = None,
+    ) -> LiveTurn:
+        """Make a turn of a final utterance. It ends with exactly one record, whatever happens."""
+        utterance, refusal = self._prepared(utterance)
+        settings, bad_switch = self._switches(utterance.arm)
+        turn = LiveTurn(
+            utterance, turn_id or uuid.uuid4().hex, settings, clock=self._clock, outlet=self._outlet,
+            voice=self._voice if self._config().speech.enabled else None,
+        )
+        turn.on_frame, turn.on_end = on_frame, on_end
+        if refusal or bad_switch:
+            turn.end(Outcome.REJECTED, refusal or bad_switch)
+            self._spawn(self._finish(turn), f'finish {turn.turn_id}')
+            return turn
+        conversation = self._conversations.of(utterance.conversation_id)
+        if conversation.turn is not None:
+            conversation.turn.stop(Outcome.PREEMPTED, 'the visitor spoke again')
+        conversation.turn = turn
+        self._turns.add(turn)
+        turn.task = self._spawn(self._run(turn, conversation), f'turn {turn.turn_id}')
+        return turn
+
+    def stop_all(self, reason: str) -> int:
+        """Silence now: cancel every running turn and stop all speech; returns how many turns there were."""
+        turns = list(self._turns)
+        for turn in turns:
+            turn.stop(Outcome.CANCELLED, reason)
+        return len(turns)
+
+    def cancel(self, turn_id: str, reason: str) -> bool:
+        """Cancel one turn; says whether it was there."""
+        found = [turn for turn in self._turns if turn.turn_id == turn_id]
+        for turn in found:
+            turn.stop(Outcome.CANCELLED, reason)
+        return bool(found)
+
+    def voice_activity(self, *, active: bool) -> None:
+        """The visitor begins or ceases to speak. Beginning over the robot's own speech is a barge-in, if configured."""
+        began, self._visitor_speaks = active and not self._visitor_speaks, active
+        track = self._voice.speaking if self._voice is not None else None
+        if not began or not self._config().barge_in.on_voice or track is None:
+            return
+        for turn in list(self._turns):
+            if turn.owns(track):
+                turn.stop(Outcome.PREEMPTED, 'the visitor began to speak')
+
+    def end_conversation(self, conversation_id: str) -> bool:
+        """Forget a visitor; a running turn of theirs is cancelled. Says whether the conversation was known."""
+        conversation = self._conversations.end(conversation_id or 'default')
+        if conversation is None:
+            return False
+        if conversation.turn is not None:
+            conversation.turn.stop(Outcome.CANCELLED, 'the conversation was ended')
+        return True
+
+    async def aclose(self) -> None:
+        """Stop every turn and wait, briefly, until their records are handed over."""
+        self.stop_all('the node is stopping')
+        if self._tasks:
+            _, late = await asyncio.wait(self._tasks, timeout=STOP_DEADLINE)
+            for task in late:
+                log.error('%s does not end', task.get_name())
+                task.cancel()
+
+    # -- one turn ---------------------------------------------------------------------------------------------------
+
+    async def _run(self, turn: LiveTurn, conversation: Conversation) -> None:
+        try:
+            if self._config().gaze.enabled:
+                turn.acknowledge()
+            if 0 < turn.utterance.confidence < self._config().asr.min_confidence:
+                turn.remark(self._remarks.repeat(turn.utterance.locale))
+                confidence = f'{turn.utterance.confidence:.2f}'
+                turn.end(Outcome.REJECTED, f'ASR confidence {confidence} is below asr.min_confidence')
+            else:
+                await self._cascade.run(turn, conversation)
+        except Exception as error:  # whatever goes wrong inside, the visitor gets a word and the operator a record
+            log.exception('turn %s failed', turn.turn_id)
+            turn.remark(self._remarks.apology(turn.utterance.locale))
+            turn.end(Outcome.FAILED, f'internal error: {type(error).__name__}: {error}')
+        finally:
+            conversation.last_used = self._clock.monotonic()
+            self._spawn(self._finish(turn), f'finish {turn.turn_id}')
+
+    async def _finish(self, turn: LiveTurn) -> None:
+        """The record is written when the turn's speech has ended or been stopped."""
+        turn.end(Outcome.CANCELLED, 'stopped')
+        await turn.spoken()
+        self._turns.discard(turn)
+        if self._writer is not None:
+            self._writer.write(turn.record, keep_text=self._config().record.text)
+
+    def _spawn(self, coroutine: Coroutine[None, None, None], name: str) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(coroutine, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    # -- what may become a turn -------------------------------------------------------------------------------------
+
+    def _prepared(self, utterance: Utterance) -> tuple[Utterance, str]:
+        """Fill in what was left empty; the second value is why the utterance is refused, empty if it is not."""
+        config = self._config()
+        refusal = self._refusal(utterance)
+        if not is_encodable(utterance.text):
+            utterance = replace(utterance, text=utterance.text.encode('utf-8', 'replace').decode().replace('\0', ' '))
+        locale = utterance.locale if is_locale(utterance.locale) else detect_locale(utterance.text, config.locale)
+        utterance = replace(
+            utterance,
+            text=utterance.text[: config.max_utterance_chars].strip(),
+            locale=locale,
+            utterance_id=utterance.utterance_id or uuid.uuid4().hex,
+            conversation_id=utterance.conversation_id or 'default',
+        )
+        if not config.allow_overrides and not utterance.arm.is_empty():
+            if not self._warned_of_arm:
+                log.warning('Utterance.arm is ignored: parameter allow_overrides is false (said once)')
+                self._warned_of_arm = True
+            utterance = replace(utterance, arm=Arm())
+        return utterance, refusal
+
+    def _refusal(self, utterance: Utterance) -> str:
+        limit = self._config().max_utterance_chars
+        if not is_encodable(utterance.text):
+            return 'the text is not valid UTF-8'
+        if is_blank(utterance.text):
+            return 'the text is blank' if utterance.text else 'the text is empty'
+        if len(utterance.text) > limit:
+            return f'the text has {len(utterance.text)} characters, more than max_utterance_chars ({limit})'
+        if not 0.0 <= utterance.confidence <= 1.0:
+            return f'the confidence {utterance.confidence} is not between 0 and 1'
+        if max(len(utterance.utterance_id), len(utterance.conversation_id)) > LONGEST_ID:
+            return f'an id is longer than {LONGEST_ID} characters'
+        if utterance.locale and not is_locale(utterance.locale):
+            return f'the locale {utterance.locale[:40]!r} is no BCP 47 tag'
+        return ''
+
+    def _switches(self, arm: Arm) -> tuple[Switches, str]:
+        try:
+            return switches(self._config(), arm), ''
+        except ConfigError as error:
+            return switches(self._config(), Arm()), str(error)

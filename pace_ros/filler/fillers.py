@@ -1,0 +1,90 @@
+"""The filler of one turn, from speculative launch to the text that may be uttered."""
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from pace_ros.config import Filler as FillerSettings
+from pace_ros.filler.generator import FillerFailed, FillerGenerator, FillerJob
+from pace_ros.filler.phrases import PhraseBook
+from pace_ros.filler.safety import rejection
+from pace_ros.language import normal_form
+
+
+class PendingFiller:
+    """A launched filler. ``reason`` says in the record how its text came about."""
+
+    def __init__(self, desk: FillerDesk, job: FillerJob | None, locale: str, avoid: str, reason: str) -> None:
+        self._desk = desk
+        self._job = job
+        self._locale = locale
+        self._avoid = avoid
+        self.reason = reason
+
+    @property
+    def begun(self) -> bool:
+        """Whether a generation has really begun."""
+        return self._job is not None and self._job.begun
+
+    async def text(self) -> str:
+        """Wait for a filler fit to be uttered; a placeholder at once if the generated one fails or is rejected."""
+        if self._job is None:
+            return self.placeholder(self.reason)
+        try:
+            generated = await asyncio.shield(asyncio.wrap_future(self._job.text))
+        except FillerFailed as error:
+            return self.placeholder(str(error))
+        refused = self._desk.refusal(generated, self._avoid)
+        if refused:
+            return self.placeholder(f'rejected: {refused}')
+        self.reason = 'generated'
+        return generated
+
+    def placeholder(self, why: str) -> str:
+        """A canned phrase that differs from the last filler; ``why`` goes into the record."""
+        self.reason = f'placeholder: {why}'
+        return self._desk.placeholder(self._locale, self._avoid)
+
+    def cancel(self) -> None:
+        """Stop the generation within one token."""
+        if self._job is not None:
+            self._job.cancel()
+
+
+class FillerDesk:
+    """Launches fillers and knows the placeholders; ``generator`` None means placeholders only."""
+
+    def __init__(
+        self, generator: FillerGenerator | None, book: PhraseBook, settings: Callable[[], FillerSettings]
+    ) -> None:
+        self._generator = generator
+        self._book = book
+        self._settings = settings
+        self._next = 0
+
+    def launch(self, question: str, locale: str, avoid: str) -> PendingFiller:
+        """Start a filler that is not ``avoid``; never fails, a placeholder stands in where nothing can be generated."""
+        if self._generator is None:
+            return PendingFiller(self, None, locale, avoid, 'no generator')
+        try:
+            job = self._generator.launch(question, locale, avoid)
+        except FillerFailed as error:
+            return PendingFiller(self, None, locale, avoid, str(error))
+        return PendingFiller(self, job, locale, avoid, 'launched')
+
+    def refusal(self, text: str, avoid: str) -> str:
+        """Why a generated text is not uttered, empty if it may be."""
+        if normal_form(text) == normal_form(avoid):
+            return 'repeats the last filler'
+        return rejection(text, self._settings().max_chars)
+
+    def placeholder(self, locale: str, avoid: str) -> str:
+        """The next canned phrase of a language, in turn, passing over ``avoid``."""
+        phrases = [text for text in self._book.of(locale).placeholders if text != avoid]
+        self._next += 1
+        return phrases[self._next % len(phrases)]
+
+    def close(self) -> None:
+        """Free the generator."""
+        if self._generator is not None:
+            self._generator.close()

@@ -1,0 +1,199 @@
+"""L2: an OpenAI-compatible chat endpoint, streamed, with deadlines, retries before the first token, and a breaker."""
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass
+
+import anyio
+import httpx
+
+from pace_ros.clock import Clock
+from pace_ros.config import L2, extra_body
+from pace_ros.llm.breaker import Breaker
+from pace_ros.llm.delta import AnswerText, Delta, parse_delta
+from pace_ros.llm.endpoint import Endpoint
+from pace_ros.llm.errors import L2Error, L2Malformed, L2Refused, L2Timeout, L2Unreachable
+from pace_ros.llm.retry_after import retry_after_seconds
+from pace_ros.llm.sse import SseOverflow, SseParser
+
+Message = dict[str, str]
+BACKOFF = 0.2  # s before a retry the server asked no time for
+TRANSIENT = {408, 409, 425, 429, 500, 502, 503, 504}
+ERROR_BODY_BYTES = 2000
+
+
+@dataclass
+class Completion:
+    """What is known of one request beside its text; filled in while the stream runs. Times in s."""
+
+    attempts: int = 0
+    ttft: float = math.nan
+    finish_reason: str = ''
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+    @property
+    def whole(self) -> bool:
+        """Whether the model ended by itself: anything else is never cached."""
+        return self.finish_reason == 'stop'
+
+
+@dataclass(frozen=True)
+class _Deadlines:
+    """Instants on the monotonic clock; ``next_token`` moves with every token, whatever bytes drip between."""
+
+    total: float
+    next_token: float
+    waiting_for: str
+
+    def remaining(self, now: float) -> float:
+        return max(0.0, min(self.total, self.next_token) - now)
+
+    def error(self, now: float) -> L2Timeout:
+        return L2Timeout(f'no {"end of the answer" if now >= self.total else self.waiting_for} in time')
+
+
+class ChatClient:
+    """One endpoint, one connection pool. ``config`` is asked anew for every request."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        config: Callable[[], L2],
+        clock: Clock,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._endpoint = endpoint
+        self._config = config
+        self._clock = clock
+        settings = config()
+        self.breaker = Breaker(failures=settings.breaker_failures, cooldown=settings.breaker_cooldown, clock=clock)
+        headers = {'Accept': 'text/event-stream'}
+        if endpoint.api_key:
+            headers['Authorization'] = f'Bearer {endpoint.api_key}'
+        self._http = httpx.AsyncClient(headers=headers, transport=transport)
+
+    async def aclose(self) -> None:
+        """Close the connection pool."""
+        await self._http.aclose()
+
+    async def stream(self, messages: Sequence[Message], report: Completion) -> AsyncGenerator[str, None]:
+        """Yield informative answer text as it comes; the first piece is never blank.
+
+        Raises L2Error: before the first piece nothing was said, after it the answer was cut. Close the generator
+        (``contextlib.aclosing``) to end the request early.
+        """
+        config = self._config()
+        begin = self._clock.monotonic()
+        deadlines = _Deadlines(begin + config.total_timeout, begin + config.first_token_timeout, 'first token')
+        with self.breaker.acquire() as permit:
+            while True:
+                report.attempts += 1
+                try:
+                    async with contextlib.aclosing(self._attempt(messages, report, deadlines)) as pieces:
+                        async for piece in pieces:
+                            if math.isnan(report.ttft):
+                                report.ttft = self._clock.monotonic() - begin
+                            yield piece
+                    break
+                except L2Error as error:
+                    pause = self._pause(error, report, deadlines)
+                    if pause is None:
+                        raise
+                    await anyio.sleep(pause)
+            permit.succeed()
+
+    def _pause(self, error: L2Error, report: Completion, deadlines: _Deadlines) -> float | None:
+        """How long to wait before another attempt (s), None if there shall be none."""
+        spoken = not math.isnan(report.ttft)
+        transient = isinstance(error, L2Unreachable) or (isinstance(error, L2Refused) and error.status in TRANSIENT)
+        if spoken or not transient or report.attempts > self._config().retries:
+            return None
+        asked = error.retry_after if isinstance(error, L2Refused) else None
+        pause = BACKOFF if asked is None else asked
+        return pause if pause < deadlines.remaining(self._clock.monotonic()) else None
+
+    async def _attempt(
+        self, messages: Sequence[Message], report: Completion, deadlines: _Deadlines
+    ) -> AsyncGenerator[str, None]:
+        answer = AnswerText()
+        async with contextlib.aclosing(self._deltas(messages)) as deltas:
+            while True:
+                try:
+                    with anyio.fail_after(deadlines.remaining(self._clock.monotonic())):
+                        delta = await anext(deltas, None)
+                except TimeoutError:
+                    raise deadlines.error(self._clock.monotonic()) from None
+                if delta is None:
+                    break
+                report.finish_reason = delta.finish_reason or report.finish_reason
+                report.tokens_in = delta.tokens_in or report.tokens_in
+                report.tokens_out = delta.tokens_out or report.tokens_out
+                text = answer.feed(delta.text)
+                if text:
+                    yield text
+                    next_token = self._clock.monotonic() + self._config().inter_token_timeout
+                    deadlines = _Deadlines(deadlines.total, next_token, 'further token')
+        rest = answer.flush()
+        if rest:
+            yield rest
+        if not report.finish_reason:
+            raise L2Unreachable('the stream ended before the answer did')
+
+    async def _deltas(self, messages: Sequence[Message]) -> AsyncGenerator[Delta, None]:
+        """The chunks of one HTTP response. A finish reason may be followed by usage; ``[DONE]`` or the end ends it."""
+        config = self._config()
+        timeout = httpx.Timeout(None, connect=config.connect_timeout, pool=config.connect_timeout)
+        url = f'{self._endpoint.base_url}/chat/completions'
+        parser = SseParser()
+        finished = False
+        try:
+            async with self._http.stream('POST', url, json=self._body(messages), timeout=timeout) as response:
+                await self._check(response)
+                async for chunk in response.aiter_bytes():
+                    for payload in parser.feed(chunk):
+                        if payload.strip() == '[DONE]':
+                            return
+                        delta = parse_delta(payload)
+                        finished = finished or bool(delta.finish_reason)
+                        yield delta
+            for payload in parser.flush():
+                if payload.strip() != '[DONE]':
+                    yield parse_delta(payload)
+        except httpx.HTTPError as error:
+            if not finished:  # a drop after the finish reason loses nothing but the usage
+                raise L2Unreachable(f'{type(error).__name__}: {error}'.rstrip(': ')) from error
+        except (SseOverflow, httpx.InvalidURL) as error:
+            raise L2Malformed(str(error)) from error
+
+    async def _check(self, response: httpx.Response) -> None:
+        if response.status_code != httpx.codes.OK:
+            body = b''
+            async for part in response.aiter_bytes():
+                body += part
+                if len(body) > ERROR_BODY_BYTES:
+                    break
+            raise L2Refused(
+                f'HTTP {response.status_code}: {body[:200].decode("utf-8", errors="replace").strip()}',
+                status=response.status_code,
+                retry_after=retry_after_seconds(response.headers.get('retry-after'), self._clock.wall()),
+            )
+        kind = response.headers.get('content-type', 'text/event-stream')
+        if 'text/event-stream' not in kind:
+            raise L2Malformed(f'the endpoint sent {kind} instead of an event stream')
+
+    def _body(self, messages: Sequence[Message]) -> dict[str, object]:
+        """The request; a null in ``l2.extra_body`` removes a field the provider does not know."""
+        config = self._config()
+        body: dict[str, object] = {
+            'model': self._endpoint.model,
+            'messages': list(messages),
+            'stream': True,
+            'stream_options': {'include_usage': True},
+            'max_tokens': config.max_tokens,
+            'temperature': config.temperature,
+        }
+        body.update(extra_body(config))
+        return {key: value for key, value in body.items() if value is not None}

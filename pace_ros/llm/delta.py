@@ -1,0 +1,76 @@
+"""One chunk of a streamed chat completion, reduced to what the robot needs."""
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from pace_ros.llm.errors import L2Malformed, L2Refused
+
+
+@dataclass(frozen=True)
+class Delta:
+    """``text`` is answer text only: reasoning, tool calls and roles are no answer (design section 6)."""
+
+    text: str = ''
+    finish_reason: str = ''
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+def parse_delta(payload: str) -> Delta:
+    """Read one chunk. Raises L2Refused for an error object, L2Malformed for what is no chunk."""
+    try:
+        chunk = json.loads(payload)
+    except ValueError as error:
+        raise L2Malformed(f'no JSON in the stream: {payload[:80]!r}') from error
+    if not isinstance(chunk, dict):
+        raise L2Malformed(f'no chunk in the stream: {payload[:80]!r}')
+    if chunk.get('error'):
+        refusal = chunk['error']
+        message = refusal.get('message', refusal) if isinstance(refusal, dict) else refusal
+        raise L2Refused(f'error in the stream: {str(message)[:200]}')
+    usage = chunk.get('usage')
+    usage = usage if isinstance(usage, dict) else {}
+    choices = chunk.get('choices')
+    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+    delta = choice.get('delta')
+    text = delta.get('content') if isinstance(delta, dict) else None
+    return Delta(
+        text=text if isinstance(text, str) else '',
+        finish_reason=str(choice.get('finish_reason') or ''),
+        tokens_in=_count(usage.get('prompt_tokens')),
+        tokens_out=_count(usage.get('completion_tokens')),
+    )
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+class AnswerText:
+    """Lets only informative text through: leading blanks and a leading ``<think>`` block are held back."""
+
+    _OPEN, _CLOSE = '<think>', '</think>'
+
+    def __init__(self) -> None:
+        self._held = ''
+        self._started = False
+
+    def feed(self, text: str) -> str:
+        """Take the next answer text and return what may be said of it."""
+        if self._started:
+            return text
+        self._held += text
+        rest = self._held.lstrip()
+        if rest.startswith(self._OPEN):
+            _, closed, rest = rest.partition(self._CLOSE)
+            rest = rest.lstrip() if closed else ''
+        elif self._OPEN.startswith(rest):
+            return ''  # nothing yet, or perhaps the beginning of the tag
+        self._started = bool(rest)
+        return rest
+
+    def flush(self) -> str:
+        """Return what was held back in doubt, at the end of the stream."""
+        rest = '' if self._started else self._held.strip()
+        return '' if rest.startswith(self._OPEN) else rest

@@ -1,0 +1,31 @@
+"""Which language model: parameters first, then the environment, then the local stand-in."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pace_ros.config import L2
+from pace_ros.settings import ConfigError
+
+LOCAL_BASE_URL = 'http://127.0.0.1:8077/v1'
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where to ask and as whom; the key never shows in a log or a ``repr``."""
+
+    base_url: str
+    model: str
+    api_key: str = field(default='', repr=False)
+
+
+def endpoint_of(config: L2, environment: Mapping[str, str]) -> Endpoint:
+    """Choose the endpoint; the key comes from ``PACE_L2_API_KEY`` alone. Raises ConfigError for a bad URL or key."""
+    base_url = config.base_url or environment.get('PACE_L2_BASE_URL', '') or LOCAL_BASE_URL
+    if not base_url.startswith(('http://', 'https://')):
+        raise ConfigError(f'The L2 base URL must start with http:// or https://, not {base_url!r}.')
+    key = environment.get('PACE_L2_API_KEY', '').strip()
+    if not key.isascii() or not key.isprintable():
+        raise ConfigError('PACE_L2_API_KEY must be printable ASCII.')
+    model = config.model or environment.get('PACE_L2_MODEL', '') or 'local'
+    return Endpoint(base_url.rstrip('/'), model, key)

@@ -1,0 +1,133 @@
+"""Reading knowledge from YAML, JSONL, CSV and Markdown files."""
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import yaml
+
+from pace_ros.language import detect_locale, is_blank, language
+from pace_ros.retrieval.entry import KnowledgeEntry
+from pace_ros.retrieval.parse import KnowledgeError, entry_of
+
+Located = tuple[str, KnowledgeEntry]
+
+
+def read_knowledge(paths: Sequence[Path]) -> list[KnowledgeEntry]:
+    """Read all files, and all files of all folders, in order of name.
+
+    Raises KnowledgeError for a missing path, an unknown ending, a bad entry, a repeated id, or no entry at all.
+    """
+    seen: dict[str, str] = {}
+    entries = []
+    for path in paths:
+        for file in _files(path):
+            for where, entry in READERS[file.suffix](file):
+                if entry.entry_id in seen:
+                    raise KnowledgeError(
+                        f"{where}, field 'id': {entry.entry_id!r} was given before, in {seen[entry.entry_id]}."
+                    )
+                seen[entry.entry_id] = where
+                entries.append(entry)
+    if not entries:
+        raise KnowledgeError(f'There is no knowledge in {", ".join(map(str, paths))}.')
+    return entries
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        return sorted(file for file in path.rglob('*') if file.is_file() and file.suffix in READERS)
+    if not path.is_file():
+        raise KnowledgeError(f'There is no knowledge file {path}.')
+    if path.suffix not in READERS:
+        raise KnowledgeError(f'{path}: knowledge files end in {", ".join(READERS)}.')
+    return [path]
+
+
+def _content(path: Path) -> str:
+    try:
+        return path.read_text(encoding='utf-8-sig')
+    except (OSError, UnicodeDecodeError) as error:
+        raise KnowledgeError(f'{path} cannot be read: {error}.') from error
+
+
+def _read_yaml(path: Path) -> Iterator[Located]:
+    try:
+        node = yaml.compose(_content(path), Loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, 'problem_mark', None)
+        line = f', line {mark.line + 1}' if mark else ''
+        raise KnowledgeError(f'{path}{line}: no valid YAML: {getattr(error, "problem", error)}.') from error
+    if node is None:
+        return
+    if not isinstance(node, yaml.SequenceNode):
+        raise KnowledgeError(f'{path}, line 1: a knowledge file must be a list of entries.')
+    constructor = yaml.constructor.SafeConstructor()
+    for item in node.value:
+        where = f'{path}, line {item.start_mark.line + 1}'
+        try:
+            fields = constructor.construct_object(item, deep=True)
+        except (yaml.YAMLError, ValueError) as error:
+            raise KnowledgeError(f'{where}: {error}.') from error
+        yield where, entry_of(fields, where)
+
+
+def _read_jsonl(path: Path) -> Iterator[Located]:
+    for number, line in enumerate(_content(path).split('\n'), start=1):
+        if is_blank(line):
+            continue
+        where = f'{path}, line {number}'
+        try:
+            fields = json.loads(line)
+        except ValueError as error:
+            raise KnowledgeError(f'{where}: no valid JSON: {error}.') from error
+        yield where, entry_of(fields, where)
+
+
+def _read_csv(path: Path) -> Iterator[Located]:
+    """Columns ``id``, ``questions.<language>`` (several separated by "|"), ``answer.<language>``, and the others."""
+    reader = csv.DictReader(_content(path).splitlines(keepends=True))
+    for row in reader:
+        where = f'{path}, line {reader.line_num}'
+        if None in row or None in row.values():
+            raise KnowledgeError(f'{where}: the row has not as many cells as the header has columns.')
+        fields: dict[str, object] = {}
+        nested: dict[str, dict[str, object]] = {'questions': {}, 'answer': {}}
+        for column, cell in row.items():
+            name, dot, key = column.partition('.')
+            if dot and name in nested:
+                if cell.strip():
+                    nested[name][key] = [q.strip() for q in cell.split('|')] if name == 'questions' else cell
+            else:
+                fields[column] = cell
+        yield where, entry_of({**fields, **nested}, where)
+
+
+def _read_markdown(path: Path) -> Iterator[Located]:
+    """One passage for each heading with text below it; its id is the file's name and the heading."""
+    heading, start, body = path.stem, 1, []
+    lines = [*_content(path).splitlines(), '# ']
+    for number, line in enumerate(lines, start=1):
+        match = re.match(r'#{1,6}\s+(.*)|#\s*$', line)
+        if not match:
+            body.append(line)
+            continue
+        text = '\n'.join(body).strip()
+        if not is_blank(text):
+            title = f'{heading}\n{text}'
+            key = language(detect_locale(title, 'en'))
+            entry = KnowledgeEntry(f'{path.stem}#{heading}', {}, {key: title}, source=path.name)
+            yield f'{path}, line {start}', entry
+        heading, start, body = (match.group(1) or '').strip(), number, []
+
+
+READERS: dict[str, Callable[[Path], Iterator[Located]]] = {
+    '.yaml': _read_yaml,
+    '.yml': _read_yaml,
+    '.jsonl': _read_jsonl,
+    '.csv': _read_csv,
+    '.md': _read_markdown,
+}

@@ -1,0 +1,99 @@
+"""Client of the `ask` action, for terminals and scripts: everything with a deadline, nothing left running."""
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+import rclpy
+from rclpy.action import ActionClient
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.task import Future
+from std_srvs.srv import Trigger
+
+from pace_msgs import msg
+from pace_msgs.action import Ask
+from pace_msgs.srv import EndConversation
+
+
+class NoAnswer(RuntimeError):
+    """The node is not there, refused the goal, or did not answer in time; the message says which."""
+
+
+class AskClient:
+    """Asks one question at a time. A context manager: leaving it takes its node down."""
+
+    def __init__(self, namespace: str = '') -> None:
+        self._own_context = not rclpy.ok()
+        if self._own_context:
+            rclpy.init()
+        self._node = rclpy.create_node(f'ask_{time.time_ns() % 1_000_000_000}', namespace=namespace or None)
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self._node)
+        self._client = ActionClient(self._node, Ask, 'ask')
+
+    def __enter__(self) -> AskClient:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.destroy()
+        self._executor.shutdown(timeout_sec=0.5)
+        self._node.destroy_node()
+        if self._own_context:
+            rclpy.try_shutdown()
+
+    def wait_for_node(self, timeout: float) -> None:
+        """Wait until the dialogue node is there and listening. Raises NoAnswer after ``timeout`` s."""
+        if not self._client.wait_for_server(timeout_sec=timeout):
+            name = self._node.resolve_service_name('ask')
+            raise NoAnswer(f'No dialogue node serves the action {name}: start it with `ros2 run pace_ros dialogue`.')
+
+    def ask(
+        self,
+        text: str,
+        *,
+        conversation: str = '',
+        locale: str = '',
+        timeout: float = 60.0,
+        on_frame: Callable[[msg.ResponseFrame], None] = lambda _frame: None,
+    ) -> msg.Turn:
+        """Ask and wait for the turn; a question interrupted by Ctrl-C is cancelled. Raises NoAnswer."""
+        utterance = msg.Utterance(text=text, conversation_id=conversation, locale=locale)
+        utterance.header.stamp = self._node.get_clock().now().to_msg()
+        deadline = time.monotonic() + timeout
+        handle = self._wait(
+            self._client.send_goal_async(
+                Ask.Goal(utterance=utterance), feedback_callback=lambda feedback: on_frame(feedback.feedback.frame)
+            ),
+            deadline,
+        )
+        if not handle.accepted:
+            raise NoAnswer('The dialogue node is not active: activate it, or start it with autostart.')
+        result = handle.get_result_async()
+        try:
+            return self._wait(result, deadline).result.turn
+        except KeyboardInterrupt:
+            self._wait(handle.cancel_goal_async(), time.monotonic() + 2.0)
+            return self._wait(result, time.monotonic() + 2.0).result.turn
+
+    def end_conversation(self, conversation: str) -> bool:
+        """Tell the node to forget a visitor; says whether it knew them. Raises NoAnswer."""
+        client = self._node.create_client(EndConversation, 'dialogue/end_conversation')
+        request = EndConversation.Request(conversation_id=conversation)
+        return bool(self._wait(client.call_async(request), time.monotonic() + 5.0).known)
+
+    def stop(self) -> str:
+        """Silence the robot; returns what the node says of it. Raises NoAnswer."""
+        client = self._node.create_client(Trigger, 'dialogue/stop')
+        return str(self._wait(client.call_async(Trigger.Request()), time.monotonic() + 5.0).message)
+
+    def _wait(self, future: Future, deadline: float) -> Any:
+        while not future.done():
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
+                raise NoAnswer('The dialogue node did not answer in time.')
+            self._executor.spin_once(timeout_sec=min(remaining, 0.1))
+        return future.result()

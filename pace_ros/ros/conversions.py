@@ -1,0 +1,131 @@
+"""Between ROS messages and the core's vocabulary."""
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from builtin_interfaces.msg import Time
+
+from pace_msgs import msg
+from pace_ros.control import RouterState
+from pace_ros.turn import Arm, Onset, ResponseFrame, TurnRecord, Utterance
+
+GATES = {'adaptive': msg.ControllerState.GATE_ADAPTIVE, 'static': msg.ControllerState.GATE_STATIC}
+
+
+def seconds(stamp: Time) -> float:
+    """A stamp in s."""
+    return float(stamp.sec) + float(stamp.nanosec) * 1e-9
+
+
+def utterance_from(message: msg.Utterance, *, received: float, now: Time) -> Utterance:
+    """``received`` is monotonic (s), ``now`` the ROS time of receipt; a zero stamp means no known end of speech."""
+    stamp = seconds(message.header.stamp)
+    arm = message.arm
+    return Utterance(
+        text=message.text,
+        received=received,
+        utterance_id=message.utterance_id,
+        conversation_id=message.conversation_id,
+        locale=message.locale,
+        confidence=float(message.confidence),
+        partial=message.partial,
+        alternatives=tuple(message.alternatives),
+        since_speech_end=seconds(now) - stamp if stamp else math.nan,
+        arm=Arm(arm.label, arm.router, arm.filler, arm.volatility, arm.l0, arm.l1, arm.rag, arm.persona),
+    )
+
+
+def frame_message(frame: ResponseFrame, stamp: Time) -> msg.ResponseFrame:
+    """A response frame, stamped with the instant of publication."""
+    message = msg.ResponseFrame(
+        turn_id=frame.turn_id,
+        conversation_id=frame.conversation_id,
+        kind=int(frame.kind),
+        path=int(frame.path),
+        seq=frame.seq,
+        text=frame.text,
+        last=frame.last,
+        elapsed=frame.elapsed,
+    )
+    message.header.stamp = stamp
+    return message
+
+
+def onset_message(onset: Onset, stamp: Time) -> msg.Onset:
+    """An onset, stamped with its instant."""
+    message = msg.Onset(
+        turn_id=onset.turn_id,
+        conversation_id=onset.conversation_id,
+        modality=int(onset.modality),
+        content=int(onset.content),
+        source=int(onset.source),
+        elapsed=onset.elapsed,
+        detail=onset.detail,
+    )
+    message.header.stamp = stamp
+    return message
+
+
+def turn_message(record: TurnRecord, stamp: Time) -> msg.Turn:
+    """The published part of a record."""
+    message = msg.Turn(
+        turn_id=record.turn_id,
+        conversation_id=record.conversation_id,
+        utterance_id=record.utterance_id,
+        path=int(record.path),
+        outcome=int(record.outcome),
+        reason=record.reason,
+        ptfr=record.ptfr,
+        perceived_latency=record.perceived_latency,
+        completion=record.completion,
+        t_embed=record.t_embed,
+        t_route=record.t_route,
+        t_retrieve=record.t_retrieve,
+        t_path=record.t_path,
+        ttft=record.ttft,
+        theta_cache=record.theta_cache,
+        theta_direct=record.theta_direct,
+        load_index=record.load_index,
+        p_instant=record.p_instant,
+        filler_launched=record.filler_launched,
+        filler_shown=record.filler_shown,
+        filler_budget=record.filler_budget,
+        filler_elapsed=record.filler_elapsed,
+        volatile_query=record.volatile_query,
+        stale_reject=record.stale_reject,
+        cache_score=record.cache_score,
+        retrieval_score=record.retrieval_score,
+        arm=record.arm.label,
+        answer=record.answer,
+    )
+    message.header.stamp = stamp
+    return message
+
+
+def state_message(state: RouterState, stamp: Time) -> msg.ControllerState:
+    """The router's state."""
+    decision = state.decision
+    message = msg.ControllerState(
+        load_index=decision.load_index,
+        ttft_ewma=state.ttft_ewma,
+        arrival_rate=state.arrival_rate,
+        theta_cache=decision.theta_cache,
+        theta_direct=decision.theta_direct,
+        p_instant=decision.p_instant,
+        gate=GATES.get(decision.gate, msg.ControllerState.GATE_UNKNOWN),
+        quiet_windows=state.quiet_windows,
+    )
+    message.header.stamp = stamp
+    return message
+
+
+def audio_message(
+    samples: npt.NDArray[np.int16], sample_rate: int, turn_id: str, stamp: Time, *, flush: bool
+) -> msg.AudioChunk:
+    """A chunk of speech for another node's loudspeaker."""
+    message = msg.AudioChunk(turn_id=turn_id, sample_rate=sample_rate, flush=flush)
+    message.samples = samples.tolist()
+    message.header.stamp = stamp
+    return message

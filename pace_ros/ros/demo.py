@@ -1,0 +1,168 @@
+"""`demo`: the whole robot on this machine. With a terminal you talk to it; without one it is asked a scripted set."""
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path as FilePath
+
+from rich.console import Console
+
+from pace_msgs import msg
+from pace_ros import packaged
+from pace_ros.record import read_turns
+from pace_ros.ros import ask
+from pace_ros.ros.ask_client import AskClient, NoAnswer
+from pace_ros.ros.turn_view import FramePrinter, summary, table
+from pace_ros.turn import Outcome, Path
+
+START_DEADLINE = 90.0  # s
+STOP_DEADLINE = 5.0  # s
+# Conversation and question. What the knowledge base answers takes L1; what it does not takes L2, and on its repeat L0
+# unless it is volatile.
+SCRIPT = (
+    ('visitor-zh', '云雀的续航是多少？'),
+    ('visitor-en', 'How long does the Heron take at a fast charger?'),
+    ('visitor-en', 'Which music fits a long drive?'),
+    ('visitor-en', 'Why do people love road trips?'),
+    ('visitor-zh', '给孩子讲个笑话吧'),
+    ('visitor-zh', '苍鹭多少钱？'),
+    ('visitor-en', 'Shall I buy a new umbrella today or tomorrow?'),
+    ('guest-en', 'Which music fits a long drive?'),
+    ('guest-en', 'Why do people love road trips?'),
+    ('guest-zh', '给孩子讲个笑话吧'),
+    ('guest-en', 'Shall I buy a new umbrella today or tomorrow?'),
+    ('visitor-zh', '北野能坐几个人？'),
+)
+
+
+class DemoError(RuntimeError):
+    """The demo cannot go on; the message says why."""
+
+
+def executable(name: str) -> list[str]:
+    """How to start one of the package's executables with this interpreter and environment."""
+    modules = {'local_llm': 'pace_ros.serving.local_llm', 'dialogue': 'pace_ros.ros.dialogue'}
+    return [sys.executable, '-m', modules[name]]
+
+
+@contextlib.contextmanager
+def started(command: list[str], log: FilePath, environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
+    """Run a process in the background; leaving ends it, by force if it must be."""
+    with log.open('w') as errors:
+        process = subprocess.Popen(
+            command, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True
+        )
+        try:
+            yield process
+        finally:
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(STOP_DEADLINE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+@contextlib.contextmanager
+def cloud(folder: FilePath, environment: dict[str, str]) -> Iterator[str]:
+    """The language model's base URL: the environment's, else a local stand-in started for the while."""
+    if environment.get('PACE_L2_BASE_URL'):
+        yield environment['PACE_L2_BASE_URL']
+        return
+    with started([*executable('local_llm'), '--port', '0'], folder / 'local_llm.log', environment) as process:
+        assert process.stdout is not None  # noqa: S101  it is a pipe
+        ready, _, _ = select.select([process.stdout], [], [], START_DEADLINE)
+        url = process.stdout.readline().strip() if ready else ''
+        if not url.startswith('http'):
+            raise DemoError(f'The local language model does not start; see {folder / "local_llm.log"}.')
+        yield url
+
+
+@contextlib.contextmanager
+def robot(folder: FilePath, base_url: str, environment: dict[str, str]) -> Iterator[None]:
+    """The dialogue node, on the model at ``base_url``, keeping its data in ``folder``."""
+    parameters = [f'data_dir:={folder}', 'l2.temperature:=0.0', 'l2.max_tokens:=60']
+    if not environment.get('PACE_L2_BASE_URL'):
+        parameters.append(f'l2.persona_file:={packaged.config_dir() / "persona.local_llm.yaml"}')
+    command = [*executable('dialogue'), '--ros-args', *(part for each in parameters for part in ('-p', each))]
+    with started(command, folder / 'dialogue.log', {**environment, 'PACE_L2_BASE_URL': base_url}) as process:
+        yield
+        if process.poll() is not None:
+            raise DemoError(f'The dialogue node has ended; see {folder / "dialogue.log"}.')
+
+
+def missing(turns: list[msg.Turn]) -> list[str]:
+    """What the scripted set was to show and did not."""
+    answered = [turn for turn in turns if turn.outcome == Outcome.ANSWERED]
+    expected = {
+        'an L0 answer': any(turn.path == Path.L0 for turn in answered),
+        'an L1 answer': any(turn.path == Path.L1 for turn in answered),
+        'an L2 answer': any(turn.path == Path.L2 for turn in answered),
+        'a filler before an L2 answer': any(turn.path == Path.L2 and turn.filler_shown for turn in answered),
+        'a volatile question': any(turn.volatile_query for turn in answered),
+        'every answer': len(answered) == len(turns),
+    }
+    stale = any(turn.volatile_query and turn.path == Path.L0 for turn in answered)
+    return [name for name, seen in expected.items() if not seen] + ['no volatile answer from L0'] * stale
+
+
+def run_script(client: AskClient, folder: FilePath, console: Console) -> int:
+    """Ask the scripted set, print the table of turns, and return the exit code."""
+    rows = []
+    for number, (conversation, question) in enumerate(SCRIPT, start=1):
+        console.print(f'[bold]{number}/{len(SCRIPT)} {conversation}>[/] {question}')
+        printer = FramePrinter(console)
+        turn = client.ask(question, conversation=conversation, on_frame=printer.show)
+        printer.end()
+        console.print(f'           [dim]{summary(turn)}[/]')
+        rows.append((question, turn))
+    console.print(table(rows))
+    console.print(f'one record a turn in {folder / "turns.jsonl"}')
+    absent = missing([turn for _, turn in rows])
+    for name in absent:
+        console.print(f'[red]not seen: {name}[/]')
+    return 1 if absent else 0
+
+
+def main() -> None:
+    """Start everything, talk, and take everything down again."""
+    parser = argparse.ArgumentParser(prog='demo', description=__doc__)
+    parser.add_argument('--script', action='store_true', help='ask the scripted set even with a terminal')
+    parser.add_argument('--data-dir', type=FilePath, help='where cache, records and logs go (default: a new folder)')
+    options = parser.parse_args()
+    os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+    folder = options.data_dir or FilePath(tempfile.mkdtemp(prefix='pace-demo-'))
+    folder.mkdir(parents=True, exist_ok=True)
+    console = Console(highlight=False)
+    scripted = options.script or not sys.stdin.isatty()
+    begin = time.monotonic()
+    try:
+        console.print('[dim]loading the models …[/]')
+        with cloud(folder, dict(os.environ)) as base_url, robot(folder, base_url, dict(os.environ)):
+            with AskClient() as client:
+                client.wait_for_node(START_DEADLINE)
+                console.print(f'[dim]ready after {time.monotonic() - begin:.1f} s, L2 at {base_url}[/]')
+                if scripted:
+                    code = run_script(client, folder, console)
+                else:
+                    ask.Session(client, ask.arguments([]), console).converse()
+                    code = 0
+        if scripted:
+            written = sum(1 for _ in read_turns(folder / 'turns.jsonl'))
+            console.print(f'{written} records on disk after the node has ended')
+            code = code or int(written != len(SCRIPT))
+    except (DemoError, NoAnswer) as error:
+        sys.exit(f'{error} The logs are in {folder}.')
+    sys.exit(code)
+
+
+if __name__ == '__main__':
+    main()
