@@ -1,13 +1,14 @@
 """The dialogue node together with the local stand-in for the cloud; talk to it with `ros2 run pace_ros ask`.
 
-    ros2 launch pace_ros demo.launch.py
+ros2 launch pace_ros demo.launch.py
 """
-from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
+
+from launch import LaunchDescription
 
 
 def generate_launch_description() -> LaunchDescription:

@@ -1,13 +1,14 @@
 """The dialogue node, for inclusion in a showroom's own launch file.
 
-    ros2 launch pace_ros pace.launch.py namespace:=robot1 params_file:=/path/to/pace.yaml
+ros2 launch pace_ros pace.launch.py namespace:=robot1 params_file:=/path/to/pace.yaml
 """
-from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
+
+from launch import LaunchDescription
 
 ARGUMENTS = (
     ('namespace', '', 'Namespace of the robot; two robots need two.'),

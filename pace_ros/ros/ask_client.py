@@ -15,6 +15,7 @@ from std_srvs.srv import Trigger
 from pace_msgs import msg
 from pace_msgs.action import Ask
 from pace_msgs.srv import EndConversation
+from pace_ros.ros.qos import EVENTS
 
 
 class NoAnswer(RuntimeError):
@@ -31,7 +32,7 @@ class AskClient:
         self._node = rclpy.create_node(f'ask_{time.time_ns() % 1_000_000_000}', namespace=namespace or None)
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self._node)
-        self._client = ActionClient(self._node, Ask, 'ask')
+        self._client = ActionClient(self._node, Ask, 'ask', feedback_sub_qos_profile=EVENTS)
 
     def __enter__(self) -> AskClient:
         return self

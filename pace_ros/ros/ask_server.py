@@ -14,6 +14,7 @@ from pace_msgs.action import Ask
 from pace_ros.dialogue import Dialogue
 from pace_ros.ros import conversions
 from pace_ros.ros.core_thread import CoreThread, in_executor
+from pace_ros.ros.qos import EVENTS
 from pace_ros.turn import Outcome, ResponseFrame, TurnRecord
 
 
@@ -36,6 +37,7 @@ class AskServer:
             goal_callback=self._on_goal,
             handle_accepted_callback=self._on_accepted,
             cancel_callback=self._on_cancel,
+            feedback_pub_qos_profile=EVENTS,
         )
 
     def destroy(self) -> None:

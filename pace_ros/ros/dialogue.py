@@ -78,7 +78,8 @@ class DialogueNode(LifecycleNode):
         self._timer = self.create_timer(STATE_PERIOD, self._report, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self.get_logger().info(
             f'configured: {len(self._assembly.knowledge)} knowledge entries, '
-            f'{len(self._assembly.cache)} cached answers, L2 at {self._assembly.endpoint.base_url}, speech to {sink.name}'
+            f'{len(self._assembly.cache)} cached answers, '
+            f'L2 at {self._assembly.endpoint.base_url}, speech to {sink.name}'
         )
         return super().on_configure(state)
 
