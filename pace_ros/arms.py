@@ -1,6 +1,7 @@
 """The switches of one turn: the node's own settings, or an experiment's (design section 8)."""
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 from pace_ros.config import Config, Filler, Router, Volatility
@@ -34,6 +35,7 @@ def switches(config: Config, arm: Arm) -> Switches:
     )
 
 
+@functools.cache
 def _choices(section: type, name: str) -> tuple[str, ...]:
     return next(each.choices for each in settings_of(section) if each.name == name)
 

@@ -23,6 +23,7 @@ from pace_ros.turn import Arm, Outcome, ResponseFrame, TurnRecord, Utterance
 log = logging.getLogger(__name__)
 STOP_DEADLINE = 1.0  # s that stopped turns get to unwind
 LONGEST_ID = 256
+ATTENTION_DELAY = 0.01  # s: nobody sees it, and a cached answer is out before the body moves
 
 
 class Dialogue:
@@ -136,8 +137,8 @@ class Dialogue:
 
     async def _run(self, turn: LiveTurn, conversation: Conversation) -> None:
         try:
-            if self._config().gaze.enabled:
-                turn.acknowledge()
+            if self._config().gaze.enabled:  # attention delays no answer
+                asyncio.get_running_loop().call_later(ATTENTION_DELAY, turn.acknowledge)
             if 0 < turn.utterance.confidence < self._config().asr.min_confidence:
                 turn.remark(self._remarks.repeat(turn.utterance.locale))
                 confidence = f'{turn.utterance.confidence:.2f}'

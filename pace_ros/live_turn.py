@@ -92,6 +92,8 @@ class LiveTurn:
 
     def acknowledge(self) -> None:
         """Show attention: look at the speaker and nod. Costs nothing and is no filler."""
+        if self.record.outcome not in (Outcome.UNKNOWN, Outcome.ANSWERED):
+            return
         self._outlet.look_at_speaker(self.turn_id)
         self._onset(Modality.GAZE, Content.ACKNOWLEDGEMENT, 'speaker')
         self._outlet.gesture(self.turn_id, 'nod')

@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from builtin_interfaces.msg import Time
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.lifecycle import LifecycleNode
 
 from pace_msgs.action import Ask
@@ -37,6 +38,7 @@ class AskServer:
             goal_callback=self._on_goal,
             handle_accepted_callback=self._on_accepted,
             cancel_callback=self._on_cancel,
+            callback_group=ReentrantCallbackGroup(),
             feedback_pub_qos_profile=EVENTS,
         )
 

@@ -46,6 +46,7 @@ def in_executor(executor: Executor, source: concurrent.futures.Future[Any]) -> F
             target.set_exception(error)
         else:
             target.set_result(source.result())
+        executor.wake()  # for the coroutine that awaits it: a settled future alone wakes nobody
 
     source.add_done_callback(lambda _source: executor.create_task(settle))
     return target

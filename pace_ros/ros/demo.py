@@ -33,6 +33,7 @@ SCRIPT = (
     ('visitor-en', 'Why do people love road trips?'),
     ('visitor-en', 'What is a good name for a cat?'),
     ('family-zh', '给孩子讲个笑话吧'),
+    ('family-zh', '我们想去海边看日出，您推荐哪款车？'),
     ('visitor-zh', '苍鹭多少钱？'),
     ('visitor-en', 'How much is the Bison?'),
     ('visitor-en', 'Shall I buy a new umbrella today or tomorrow?'),
@@ -90,7 +91,7 @@ def cloud(folder: FilePath, environment: dict[str, str]) -> Iterator[str]:
 @contextlib.contextmanager
 def robot(folder: FilePath, base_url: str, environment: dict[str, str]) -> Iterator[None]:
     """The dialogue node, on the model at ``base_url``, keeping its data in ``folder``."""
-    parameters = [f'data_dir:={folder}', 'l2.temperature:=0.0']
+    parameters = [f'data_dir:={folder}', 'l2.temperature:=0.0', 'l2.first_token_timeout:=20.0', 'l1.top_k:=2']
     if not environment.get('PACE_L2_BASE_URL'):
         parameters.append(f'l2.persona_file:={packaged.config_dir() / "persona.local_llm.yaml"}')
     command = [*executable('dialogue'), '--ros-args', *(part for each in parameters for part in ('-p', each))]
@@ -148,15 +149,16 @@ def main() -> None:
     begin = time.monotonic()
     try:
         console.print('[dim]loading the models …[/]')
-        with cloud(folder, dict(os.environ)) as base_url, robot(folder, base_url, dict(os.environ)):
-            with AskClient() as client:
-                client.wait_for_node(START_DEADLINE)
-                console.print(f'[dim]ready after {time.monotonic() - begin:.1f} s, L2 at {base_url}[/]')
-                if scripted:
-                    code = run_script(client, folder, console)
-                else:
-                    ask.Session(client, ask.arguments([]), console).converse()
-                    code = 0
+        with (
+            cloud(folder, dict(os.environ)) as base_url,
+            robot(folder, base_url, dict(os.environ)),
+            AskClient() as client,
+        ):
+            client.wait_for_node(START_DEADLINE)
+            console.print(f'[dim]ready after {time.monotonic() - begin:.1f} s, L2 at {base_url}[/]')
+            code = run_script(client, folder, console) if scripted else 0
+            if not scripted:
+                ask.Session(client, ask.arguments([]), console).converse()
         if scripted:
             written = sum(1 for _ in read_turns(folder / 'turns.jsonl'))
             console.print(f'{written} records on disk after the node has ended')

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.lifecycle import LifecycleNode
 from std_srvs.srv import Trigger
 
@@ -23,18 +24,19 @@ class Services:
         self._node = node
         self._core = core
         self._assembly = assembly
-        self._services = [
-            node.create_service(Trigger, '~/stop', self._stop),
-            node.create_service(EndConversation, '~/end_conversation', self._end_conversation),
-            node.create_service(Trigger, '~/reload_knowledge', self._trigger(self._reload)),
-            node.create_service(Trigger, '~/clear_cache', self._trigger(self._clear)),
-            node.create_service(Trigger, '~/save_cache', self._trigger(self._save)),
-            node.create_service(Invalidate, '~/invalidate', self._invalidate),
+        group = ReentrantCallbackGroup()  # a service under way holds up nothing else
+        self._offered = [
+            node.create_service(Trigger, '~/stop', self._stop, callback_group=group),
+            node.create_service(EndConversation, '~/end_conversation', self._end_conversation, callback_group=group),
+            node.create_service(Trigger, '~/reload_knowledge', self._trigger(self._reload), callback_group=group),
+            node.create_service(Trigger, '~/clear_cache', self._trigger(self._clear), callback_group=group),
+            node.create_service(Trigger, '~/save_cache', self._trigger(self._save), callback_group=group),
+            node.create_service(Invalidate, '~/invalidate', self._invalidate, callback_group=group),
         ]
 
     def destroy(self) -> None:
         """Take the services down."""
-        for service in self._services:
+        for service in self._offered:
             self._node.destroy_service(service)
 
     async def _stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
