@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced: the environment in which the package's executables run. Needs scripts/setup.sh to have run.
 pace_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 if [ ! -f "$pace_root/install/setup.bash" ]; then

@@ -105,7 +105,10 @@ install_llama() {
     if [ $(((SECONDS - begin) % 30)) -eq 0 ]; then say "    compiling, $((SECONDS - begin)) s so far"; fi
   done
   wait $job
-  [ "$(uname -m)" != x86_64 ] && [ "$(uname -m)" != aarch64 ] || pip --no-deps -r requirements/local-llm.txt
+  case "$(uname -m)" in
+    x86_64 | aarch64) pip --no-deps -r requirements/local-llm.txt ;;
+    *) say "no local stand-in for the cloud on $(uname -m); set PACE_L2_BASE_URL" ;;
+  esac
 }
 
 install_models() {

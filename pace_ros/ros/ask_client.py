@@ -65,20 +65,25 @@ class AskClient:
         utterance = msg.Utterance(text=text, conversation_id=conversation, locale=locale)
         utterance.header.stamp = self._node.get_clock().now().to_msg()
         deadline = time.monotonic() + timeout
+        frames: list[msg.ResponseFrame] = []
+
+        def on_feedback(message: Any) -> None:
+            frames.append(message.feedback.frame)
+            on_frame(message.feedback.frame)
+
         handle = self._wait(
-            self._client.send_goal_async(
-                Ask.Goal(utterance=utterance), feedback_callback=lambda feedback: on_frame(feedback.feedback.frame)
-            ),
-            deadline,
+            self._client.send_goal_async(Ask.Goal(utterance=utterance), feedback_callback=on_feedback), deadline
         )
         if not handle.accepted:
             raise NoAnswer('The dialogue node is not active: activate it, or start it with autostart.')
         result = handle.get_result_async()
         try:
-            return self._wait(result, deadline).result.turn
+            turn = self._wait(result, deadline).result.turn
         except KeyboardInterrupt:
             self._wait(handle.cancel_goal_async(), time.monotonic() + 2.0)
-            return self._wait(result, time.monotonic() + 2.0).result.turn
+            turn = self._wait(result, time.monotonic() + 2.0).result.turn
+        self._drain(frames, answered=turn.outcome == msg.Turn.OUTCOME_ANSWERED)
+        return turn
 
     def end_conversation(self, conversation: str) -> bool:
         """Tell the node to forget a visitor; says whether it knew them. Raises NoAnswer."""
@@ -90,6 +95,12 @@ class AskClient:
         """Silence the robot; returns what the node says of it. Raises NoAnswer."""
         client = self._node.create_client(Trigger, 'dialogue/stop')
         return str(self._wait(client.call_async(Trigger.Request()), time.monotonic() + 5.0).message)
+
+    def _drain(self, frames: list[msg.ResponseFrame], *, answered: bool) -> None:
+        """The result may overtake the last frames: wait for the one marked last, or briefly where there is none."""
+        deadline = time.monotonic() + (1.0 if answered else 0.1)
+        while time.monotonic() < deadline and not (frames and frames[-1].last):
+            self._executor.spin_once(timeout_sec=0.02)
 
     def _wait(self, future: Future, deadline: float) -> Any:
         while not future.done():

@@ -54,9 +54,17 @@ class NodeConfig:
         return SetParametersResult(successful=True)
 
 
+def _read_off(node: Node, setting: Setting) -> None:
+    """YAML, and so `-p filler.mode:=off`, takes an unquoted off for false; where off is a choice it is meant."""
+    overrides = node._parameter_overrides  # noqa: SLF001  rclpy offers no other way to a value before its declaration
+    if 'off' in setting.choices and setting.name in overrides and overrides[setting.name].value is False:
+        overrides[setting.name] = Parameter(setting.name, value='off')
+
+
 def _declare(node: Node, setting: Setting) -> object:
     # rclpy cannot tell the type of an empty list; the empty string in it is dropped again on reading.
     default = list(setting.default) or [''] if isinstance(setting.default, tuple) else setting.default
+    _read_off(node, setting)
     try:
         return node.declare_parameter(setting.name, default, descriptor(setting)).value
     except (
