@@ -4,6 +4,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import timeit
 from collections.abc import Callable
 from pathlib import Path
 
@@ -77,6 +78,7 @@ class Assembly:
             ),
             config,
             clock,
+            embed_seconds=self._embed_seconds(),
         )
         self.dialogue = Dialogue(
             self.cascade, config, clock=clock, outlet=outlet, voice=self.voice, writer=self.writer, remarks=remarks
@@ -119,6 +121,10 @@ class Assembly:
             self.saver.close()
         self.cascade.close()
         self.fillers.close()
+
+    def _embed_seconds(self) -> float:
+        """What one encoding takes, once warm."""
+        return min(timeit.repeat(lambda: self.embedder.embed('How far does it go on one charge?'), number=1, repeat=5))
 
     def _drop_outdated(self, change: KnowledgeChange) -> None:
         removed = self.invalidate([*change.changed, *change.withdrawn], [])

@@ -26,6 +26,8 @@ from pace_ros.retrieval import KnowledgeStore, RetrievalHit
 from pace_ros.turn import Outcome, Path
 
 T = TypeVar('T')
+QUICK_SECONDS = 0.004  # an encoding up to which the event loop does it itself
+QUICK_ENTRIES = 5000  # an index of which FAISS searches in about a millisecond
 
 
 @dataclass
@@ -56,10 +58,18 @@ class _Query:
 
 
 class Cascade:
-    """Answers by the cheapest good source. Encoder and indexes run on one worker thread, all else on the event loop."""
+    """Answers by the cheapest good source.
 
-    def __init__(self, levels: Levels, config: Callable[[], Config], clock: Clock) -> None:
+    Encoder and indexes run on a worker thread where they would hold up the event loop, i.e. other visitors' tokens;
+    where both are quick the hand-over would cost more than it saves, and they run in place. ``embed_seconds`` is
+    what one encoding takes.
+    """
+
+    def __init__(
+        self, levels: Levels, config: Callable[[], Config], clock: Clock, *, embed_seconds: float = 0.0
+    ) -> None:
         self._levels = levels
+        self._quick_encoder = embed_seconds < QUICK_SECONDS
         self._config = config
         self._clock = clock
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix='recall')
@@ -124,7 +134,7 @@ class Cascade:
             match = self._levels.cache.recall_exact(turn.utterance.text, scope)
         if match.entry is None and (switches.l0 or switches.l1 or switches.rag):
             stale = match.stale
-            match = await self._off_loop(self._embed_and_recall, turn, query, decision, scope)
+            match = await self._compute(self._embed_and_recall, turn, query, decision, scope)
             turn.record.stale_reject = stale or match.stale
         turn.record.stale_reject = turn.record.stale_reject or match.stale
         turn.record.cache_score, turn.record.exact_repeat = match.score, match.exact
@@ -165,7 +175,7 @@ class Cascade:
         return best if turn.switches.l1 and near and self._may_answer(best, turn) else None
 
     async def _search(self, vector: Vector) -> tuple[RetrievalHit, ...]:
-        return tuple(await self._off_loop(self._levels.knowledge.search, vector, self._config().l1.top_k))
+        return tuple(await self._compute(self._levels.knowledge.search, vector, self._config().l1.top_k))
 
     def _may_answer(self, hit: RetrievalHit, turn: LiveTurn) -> bool:
         return not hit.entry.is_passage and hit.entry.answer(turn.utterance.locale) is not None
@@ -273,7 +283,7 @@ class Cascade:
             turn.end(Outcome.FAILED, reason)
             return
         if query.vector is None:
-            await self._off_loop(self._embed_only, turn, query)
+            await self._compute(self._embed_only, turn, query)
         if query.vector is not None and not query.hits:
             query.hits = await self._search(query.vector)
         best = query.best
@@ -288,5 +298,7 @@ class Cascade:
         with contextlib.suppress(DegenerateText):
             query.vector = self._levels.embedder.embed(turn.utterance.text)
 
-    async def _off_loop(self, function: Callable[..., T], *arguments: object) -> T:
+    async def _compute(self, function: Callable[..., T], *arguments: object) -> T:
+        if self._quick_encoder and len(self._levels.cache) <= QUICK_ENTRIES:
+            return function(*arguments)
         return await asyncio.get_running_loop().run_in_executor(self._worker, function, *arguments)

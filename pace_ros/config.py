@@ -208,10 +208,15 @@ class Config:
                               f"'l2.total_timeout' ({self.l2.total_timeout}).")
 
 
+def _no_constant(name: str) -> None:
+    """Python's parser takes NaN and Infinity, which no server does."""
+    raise ValueError(f'{name} is no JSON')
+
+
 def extra_body(l2: L2) -> dict[str, object]:
     """The further request fields of ``l2.extra_body``. Raises ConfigError unless it is a JSON object."""
     try:
-        body = json.loads(l2.extra_body)
+        body = json.loads(l2.extra_body, parse_constant=_no_constant)
     except ValueError as error:
         raise ConfigError(f"Parameter 'l2.extra_body' is not JSON: {error}.") from error
     if not isinstance(body, dict):

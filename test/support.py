@@ -33,7 +33,7 @@ def answer(*pieces: str, finish: str = 'stop') -> bytes:
 
 @dataclass
 class Script:
-    """One response: status, headers, and steps that are bytes to send, floats to wait (s), STALL or DROP."""
+    """One response: status, headers, and steps: bytes to send, seconds or events to wait for, STALL or DROP."""
 
     steps: Iterable[object] = ()
     status: int = 200
@@ -76,15 +76,22 @@ class ScriptedCloud:
         for step in script.steps:
             if step is DROP:
                 return False
-            if step is STALL or isinstance(step, float):
-                gone = await self._wait(reader, None if step is STALL else step)
+            if step is STALL or isinstance(step, float | asyncio.Event):
+                if isinstance(step, asyncio.Event):
+                    gone = await self._gone_before(reader, step)
+                else:
+                    gone = await self._wait(reader, None if step is STALL else step)
                 if gone:
                     self.closed_early += 1
                     return False
                 continue
             assert isinstance(step, bytes)
             writer.write(f'{len(step):x}\r\n'.encode() + step + b'\r\n')
-            await writer.drain()
+            try:
+                await writer.drain()
+            except ConnectionError:
+                self.closed_early += 1
+                return False
         writer.write(b'0\r\n\r\n')
         await writer.drain()
         return True
@@ -95,6 +102,18 @@ class ScriptedCloud:
             return not await asyncio.wait_for(reader.read(1), seconds)
         except asyncio.TimeoutError:
             return False
+        except ConnectionError:  # it left with bytes unread
+            return True
+
+    async def _gone_before(self, reader: asyncio.StreamReader, gate: asyncio.Event) -> bool:
+        """Wait for the event; says whether the client went away before it."""
+        gone, opened = asyncio.create_task(reader.read(1)), asyncio.create_task(gate.wait())
+        await asyncio.wait({gone, opened}, return_when=asyncio.FIRST_COMPLETED)
+        left = gone.done()
+        for task in (gone, opened):
+            task.cancel()
+        await asyncio.wait({gone, opened})
+        return left
 
 
 @contextlib.asynccontextmanager

@@ -19,9 +19,12 @@ from pace_ros.llm.retry_after import retry_after_seconds
 from pace_ros.llm.sse import SseOverflow, SseParser
 
 Message = dict[str, str]
+DONE = '[DONE]'
+UNSAID = 'unsaid'  # the stream ended in order but gave no finish reason: fit to say, not to cache
 BACKOFF = 0.2  # s before a retry the server asked no time for
 TRANSIENT = {408, 409, 425, 429, 500, 502, 503, 504}
 ERROR_BODY_BYTES = 2000
+TAIL_WAIT = 0.1  # s for what follows a whole answer: usage, [DONE], the end of the response
 
 
 @dataclass
@@ -53,6 +56,25 @@ class _Deadlines:
 
     def error(self, now: float) -> L2Timeout:
         return L2Timeout(f'no {"end of the answer" if now >= self.total else self.waiting_for} in time')
+
+
+async def _payloads(response: httpx.Response) -> AsyncGenerator[str, None]:
+    """The payloads of a response but for blank ones (heartbeats), up to and including ``[DONE]``."""
+    parser = SseParser()
+    chunks = response.aiter_bytes()
+    async for chunk in chunks:
+        for payload in parser.feed(chunk):
+            if payload.strip() == DONE:
+                yield DONE
+                with anyio.move_on_after(TAIL_WAIT):  # a response read to its end frees its connection
+                    async for _ in chunks:
+                        pass
+                return
+            if payload.strip():
+                yield payload
+    for payload in parser.flush():
+        if payload.strip():
+            yield payload.strip()
 
 
 class ChatClient:
@@ -99,6 +121,7 @@ class ChatClient:
                             yield piece
                     break
                 except L2Error as error:
+                    error.args = (self._redacted(str(error)),)
                     pause = self._pause(error, report, deadlines)
                     if pause is None:
                         raise
@@ -125,6 +148,8 @@ class ChatClient:
                     with anyio.fail_after(deadlines.remaining(self._clock.monotonic())):
                         delta = await anext(deltas, None)
                 except TimeoutError:
+                    if report.finish_reason:
+                        break  # the answer is whole; only its usage did not come
                     raise deadlines.error(self._clock.monotonic()) from None
                 if delta is None:
                     break
@@ -136,10 +161,12 @@ class ChatClient:
                     yield text
                     next_token = self._clock.monotonic() + self._config().inter_token_timeout
                     deadlines = _Deadlines(deadlines.total, next_token, 'further token')
+                if delta.finish_reason:
+                    deadlines = _Deadlines(deadlines.total, self._clock.monotonic() + TAIL_WAIT, 'usage')
         rest = answer.flush()
         if rest:
             yield rest
-        if not report.finish_reason:
+        if not report.finish_reason or (report.finish_reason == UNSAID and not answer.started):
             raise L2Unreachable('the stream ended before the answer did')
 
     async def _deltas(self, messages: Sequence[Message]) -> AsyncGenerator[Delta, None]:
@@ -147,26 +174,27 @@ class ChatClient:
         config = self._config()
         timeout = httpx.Timeout(None, connect=config.connect_timeout, pool=config.connect_timeout)
         url = f'{self._endpoint.base_url}/chat/completions'
-        parser = SseParser()
         finished = False
         try:
             async with self._http.stream('POST', url, json=self._body(messages), timeout=timeout) as response:
                 await self._check(response)
-                async for chunk in response.aiter_bytes():
-                    for payload in parser.feed(chunk):
-                        if payload.strip() == '[DONE]':
-                            return
-                        delta = parse_delta(payload)
+                async with contextlib.aclosing(_payloads(response)) as payloads:
+                    async for payload in payloads:
+                        if payload == DONE:
+                            delta = Delta(finish_reason='' if finished else UNSAID)
+                        else:
+                            delta = parse_delta(payload)
                         finished = finished or bool(delta.finish_reason)
                         yield delta
-            for payload in parser.flush():
-                if payload.strip() != '[DONE]':
-                    yield parse_delta(payload)
         except httpx.HTTPError as error:
             if not finished:  # a drop after the finish reason loses nothing but the usage
                 raise L2Unreachable(f'{type(error).__name__}: {error}'.rstrip(': ')) from error
         except (SseOverflow, httpx.InvalidURL) as error:
             raise L2Malformed(str(error)) from error
+
+    def _redacted(self, text: str) -> str:
+        """A server may echo the key; it must not reach a log or a record."""
+        return text.replace(self._endpoint.api_key, '***') if self._endpoint.api_key else text
 
     async def _check(self, response: httpx.Response) -> None:
         if response.status_code != httpx.codes.OK:
@@ -176,12 +204,12 @@ class ChatClient:
                 if len(body) > ERROR_BODY_BYTES:
                     break
             raise L2Refused(
-                f'HTTP {response.status_code}: {body[:200].decode("utf-8", errors="replace").strip()}',
+                f'HTTP {response.status_code}: {self._redacted(body.decode("utf-8", errors="replace"))[:200].strip()}',
                 status=response.status_code,
                 retry_after=retry_after_seconds(response.headers.get('retry-after'), self._clock.wall()),
             )
         kind = response.headers.get('content-type', 'text/event-stream')
-        if 'text/event-stream' not in kind:
+        if 'text/event-stream' not in kind.lower():
             raise L2Malformed(f'the endpoint sent {kind} instead of an event stream')
 
     def _body(self, messages: Sequence[Message]) -> dict[str, object]:

@@ -2,9 +2,18 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 
+from pace_ros.language import is_blank
 from pace_ros.llm.errors import L2Malformed, L2Refused
+
+_UNFIT = re.compile('[\ud800-\udfff]')
+
+
+def _lstripped(text: str) -> str:
+    """Without what shows nothing at its beginning: white space, but also zero-width characters."""
+    return text[next((i for i, char in enumerate(text) if not is_blank(char)), len(text)):]
 
 
 @dataclass(frozen=True)
@@ -20,8 +29,8 @@ class Delta:
 def parse_delta(payload: str) -> Delta:
     """Read one chunk. Raises L2Refused for an error object, L2Malformed for what is no chunk."""
     try:
-        chunk = json.loads(payload)
-    except ValueError as error:
+        chunk = json.loads(payload, strict=False)
+    except (ValueError, RecursionError) as error:
         raise L2Malformed(f'no JSON in the stream: {payload[:80]!r}') from error
     if not isinstance(chunk, dict):
         raise L2Malformed(f'no chunk in the stream: {payload[:80]!r}')
@@ -36,7 +45,7 @@ def parse_delta(payload: str) -> Delta:
     delta = choice.get('delta')
     text = delta.get('content') if isinstance(delta, dict) else None
     return Delta(
-        text=text if isinstance(text, str) else '',
+        text=_UNFIT.sub('\ufffd', text).replace('\0', '') if isinstance(text, str) else '',
         finish_reason=str(choice.get('finish_reason') or ''),
         tokens_in=_count(usage.get('prompt_tokens')),
         tokens_out=_count(usage.get('completion_tokens')),
@@ -54,23 +63,23 @@ class AnswerText:
 
     def __init__(self) -> None:
         self._held = ''
-        self._started = False
+        self.started = False
 
     def feed(self, text: str) -> str:
         """Take the next answer text and return what may be said of it."""
-        if self._started:
+        if self.started:
             return text
         self._held += text
-        rest = self._held.lstrip()
+        rest = _lstripped(self._held)
         if rest.startswith(self._OPEN):
             _, closed, rest = rest.partition(self._CLOSE)
-            rest = rest.lstrip() if closed else ''
+            rest = _lstripped(rest) if closed else ''
         elif self._OPEN.startswith(rest):
             return ''  # nothing yet, or perhaps the beginning of the tag
-        self._started = bool(rest)
+        self.started = bool(rest)
         return rest
 
     def flush(self) -> str:
         """Return what was held back in doubt, at the end of the stream."""
-        rest = '' if self._started else self._held.strip()
+        rest = '' if self.started else _lstripped(self._held)
         return '' if rest.startswith(self._OPEN) else rest

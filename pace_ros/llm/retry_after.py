@@ -15,7 +15,7 @@ def retry_after_seconds(value: str | None, wall: float) -> float | None:
     except ValueError:
         try:
             moment = parsedate_to_datetime(value.strip())
-        except (ValueError, TypeError, IndexError):
+        except (ValueError, TypeError, IndexError, OverflowError):
             return None
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=timezone.utc)

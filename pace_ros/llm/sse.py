@@ -5,6 +5,7 @@ import re
 
 # Only CR LF, LF and CR end a line; U+2028, U+2029 and U+0085 are legal inside JSON.
 _LINE_END = re.compile(rb'\r\n|\n|\r')
+_BOM = b'\xef\xbb\xbf'
 MAX_EVENT_BYTES = 1 << 22
 
 
@@ -20,20 +21,25 @@ class SseParser:
         self._data: list[bytes] = []
         self._size = 0
         self._at_start = True
+        self._after_cr = False
 
     def feed(self, chunk: bytes) -> list[str]:
         """Take the next bytes and return the payloads of the events they complete. Raises SseOverflow."""
         self._pending += chunk
-        if self._at_start and len(self._pending) >= 3:
-            self._pending = self._pending.removeprefix(b'\xef\xbb\xbf')
+        if self._at_start:
+            if _BOM.startswith(self._pending) and self._pending != _BOM:
+                return []
+            self._pending = self._pending.removeprefix(_BOM)
             self._at_start = False
+        if self._after_cr and self._pending:  # the LF of a CR LF that was cut
+            self._pending = self._pending.removeprefix(b'\n')
+            self._after_cr = False
         payloads: list[str] = []
         start = 0
         for match in _LINE_END.finditer(self._pending):
-            if match.group() == b'\r' and match.end() == len(self._pending):
-                break  # the LF of a CR LF may come with the next chunk
             self._line(self._pending[start : match.start()], payloads)
             start = match.end()
+        self._after_cr = self._after_cr or self._pending.endswith(b'\r')
         self._pending = self._pending[start:]
         if len(self._pending) + self._size > MAX_EVENT_BYTES:
             raise SseOverflow(f'an event exceeds {MAX_EVENT_BYTES} bytes')
@@ -42,7 +48,7 @@ class SseParser:
     def flush(self) -> list[str]:
         """Return the last event of a stream that ended without its blank line."""
         payloads: list[str] = []
-        self._line(self._pending.rstrip(b'\r').removeprefix(b'\xef\xbb\xbf' if self._at_start else b''), payloads)
+        self._line(self._pending, payloads)
         self._line(b'', payloads)
         self._pending = b''
         return payloads
@@ -56,4 +62,4 @@ class SseParser:
         name, _, value = line.partition(b':')
         if name == b'data':  # a comment has an empty name; event, id and retry say nothing here
             self._data.append(value.removeprefix(b' '))
-            self._size += len(value)
+            self._size += len(value) + 1

@@ -2,15 +2,18 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
+import numpy as np
 import rclpy
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.task import Future
 from std_srvs.srv import Trigger
+from unique_identifier_msgs.msg import UUID
 
 from pace_msgs import msg
 from pace_msgs.action import Ask
@@ -32,7 +35,14 @@ class AskClient:
         self._node = rclpy.create_node(f'ask_{time.time_ns() % 1_000_000_000}', namespace=namespace or None)
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self._node)
-        self._client = ActionClient(self._node, Ask, 'ask', feedback_sub_qos_profile=EVENTS)
+        self._client = ActionClient(self._node, Ask, 'ask')
+        # rclpy drops the feedback that a result overtakes, so the frames are heard on their topics.
+        self._ears = [
+            self._node.create_subscription(msg.ResponseFrame, topic, self._hear, EVENTS)
+            for topic in ('filler', 'answer')
+        ]
+        self._turn_id, self._last_seen = '', False
+        self._on_frame: Callable[[msg.ResponseFrame], None] = lambda _frame: None
 
     def __enter__(self) -> AskClient:
         return self
@@ -48,7 +58,13 @@ class AskClient:
 
     def wait_for_node(self, timeout: float) -> None:
         """Wait until the dialogue node is there and listening. Raises NoAnswer after ``timeout`` s."""
-        if not self._client.wait_for_server(timeout_sec=timeout):
+        deadline = time.monotonic() + timeout
+        found = self._client.wait_for_server(timeout_sec=timeout)
+        while found and not all(self._node.count_publishers(ear.topic_name) for ear in self._ears):
+            if time.monotonic() > deadline:
+                found = False
+            self._executor.spin_once(timeout_sec=0.05)
+        if not found:
             name = self._node.resolve_service_name('ask')
             raise NoAnswer(f'No dialogue node serves the action {name}: start it with `ros2 run pace_ros dialogue`.')
 
@@ -65,15 +81,10 @@ class AskClient:
         utterance = msg.Utterance(text=text, conversation_id=conversation, locale=locale)
         utterance.header.stamp = self._node.get_clock().now().to_msg()
         deadline = time.monotonic() + timeout
-        frames: list[msg.ResponseFrame] = []
-
-        def on_feedback(message: Any) -> None:
-            frames.append(message.feedback.frame)
-            on_frame(message.feedback.frame)
-
-        handle = self._wait(
-            self._client.send_goal_async(Ask.Goal(utterance=utterance), feedback_callback=on_feedback), deadline
-        )
+        turn_id = uuid.uuid4()
+        self._turn_id, self._on_frame, self._last_seen = turn_id.hex, on_frame, False
+        goal_id = UUID(uuid=np.frombuffer(turn_id.bytes, dtype=np.uint8))
+        handle = self._wait(self._client.send_goal_async(Ask.Goal(utterance=utterance), goal_uuid=goal_id), deadline)
         if not handle.accepted:
             raise NoAnswer('The dialogue node is not active: activate it, or start it with autostart.')
         result = handle.get_result_async()
@@ -82,7 +93,7 @@ class AskClient:
         except KeyboardInterrupt:
             self._wait(handle.cancel_goal_async(), time.monotonic() + 2.0)
             turn = self._wait(result, time.monotonic() + 2.0).result.turn
-        self._drain(frames, answered=turn.outcome == msg.Turn.OUTCOME_ANSWERED)
+        self._drain(answered=turn.outcome == msg.Turn.OUTCOME_ANSWERED)
         return turn
 
     def end_conversation(self, conversation: str) -> bool:
@@ -96,10 +107,15 @@ class AskClient:
         client = self._node.create_client(Trigger, 'dialogue/stop')
         return str(self._wait(client.call_async(Trigger.Request()), time.monotonic() + 5.0).message)
 
-    def _drain(self, frames: list[msg.ResponseFrame], *, answered: bool) -> None:
+    def _hear(self, frame: msg.ResponseFrame) -> None:
+        if frame.turn_id == self._turn_id:
+            self._last_seen = self._last_seen or frame.last
+            self._on_frame(frame)
+
+    def _drain(self, *, answered: bool) -> None:
         """The result may overtake the last frames: wait for the one marked last, or briefly where there is none."""
         deadline = time.monotonic() + (1.0 if answered else 0.1)
-        while time.monotonic() < deadline and not (frames and frames[-1].last):
+        while time.monotonic() < deadline and not self._last_seen:
             self._executor.spin_once(timeout_sec=0.02)
 
     def _wait(self, future: Future, deadline: float) -> Any:
