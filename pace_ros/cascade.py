@@ -81,7 +81,6 @@ class Cascade:
         levels.router.observe_arrival()
         decision = levels.router.decide()
         turn.routed_by(decision)
-        self._classify(turn)
         filler = self._launch_filler(turn, conversation)
         try:
             match = await self._recall(turn, query, decision)
@@ -110,6 +109,9 @@ class Cascade:
     # -- before the levels ------------------------------------------------------------------------------------------
 
     def _classify(self, turn: LiveTurn) -> None:
+        """Volatile by the wording of the question, or by the flag of the knowledge entry it is nearest to."""
+        if turn.record.volatile_query:
+            return
         verdict = self._levels.volatility.classify(turn.utterance.text, turn.utterance.locale)
         turn.record.volatile_query, turn.record.volatile_reason = verdict.volatile, verdict.reason
 
@@ -186,8 +188,10 @@ class Cascade:
         self._deliver(turn, [hit.entry.answer(turn.utterance.locale) or ''], reason)
 
     def _deliver(self, turn: LiveTurn, pieces: list[str], reason: str = '') -> None:
+        """Say all of it; what only the record wants to know comes after."""
         for number, piece in enumerate(pieces, start=1):
             turn.answer(piece, last=number == len(pieces))
+        self._classify(turn)
         turn.end(Outcome.ANSWERED, reason)
 
     # -- L2 ---------------------------------------------------------------------------------------------------------
@@ -197,6 +201,7 @@ class Cascade:
     ) -> None:
         """Ask the language model and relay its answer; a filler may fill the wait for its first token."""
         turn.path_decided(Path.L2)
+        self._classify(turn)
         report, version = Completion(), self._knowledge_version
         waiting = asyncio.create_task(self._fill_the_wait(turn, conversation, filler), name=f'wait {turn.turn_id}')
         floor = self._config().l1.passage_floor

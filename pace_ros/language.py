@@ -13,7 +13,10 @@ _EDGES = ' \t\r\n.,!?;:。，！？；：、…～~'
 # (so that "3.5" and "No.5" stay whole).
 _SENTENCE_END = re.compile(r'[。！？；!?…]+["”’」』)）]*|\.(?=\s)|[;](?=\s)|\n+')
 _CLAUSE_END = re.compile(r'[，、：]|[,:](?=\s)')
-_ABBREVIATION = re.compile(r'(?:\b(?:Mr|Mrs|Ms|Dr|No|vs|approx|e\.g|i\.e)|^\d+)\.$', re.IGNORECASE)
+# "No." is a number inside a sentence only; a number that opens a sentence counts a list.
+_ABBREVIATION = re.compile(
+    r'(?:\b(?:Mr|Mrs|Ms|Dr|vs|approx|e\.g|i\.e|[ap]\.m)|(?<=[\w,] )(?-i:No)|^\W*\d+)\.$', re.IGNORECASE
+)
 
 
 def detect_locale(text: str, default: str) -> str:

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 SCHEMA = 1
 MAX_PENDING = 10_000
 RETRY_PERIOD = 1.0  # s between attempts on a disk that refuses
-_SPOKEN = ('text', 'answer', 'cached_question', 'filler_text')
+_SPOKEN = ('text', 'answer', 'cached_question', 'filler_text', 'volatile_reason')
 
 
 def to_json(record: TurnRecord, *, keep_text: bool = True) -> dict[str, Any]:
@@ -146,7 +146,10 @@ class RecordWriter:
                     file.write(line.encode('utf-8', errors='replace') + b'\n')
                     file.flush()
                     with self._wake:
-                        self._lines.popleft()
+                        if self._lines and self._lines[0] is line:
+                            self._lines.popleft()
+                        else:  # dropped meanwhile to make room, and yet not lost
+                            self.lost -= 1
                     self.written += 1
                 if sync:
                     os.fsync(file.fileno())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from pace_ros.language import language
+from pace_ros.language import is_blank, language
 
 KINDS = ('apology', 'interrupted', 'repeat')
 
@@ -32,7 +32,7 @@ class Remarks:
             raise RemarkError(f"{path}: must map languages to remarks, 'en' among them.")
         for key, texts in content.items():
             for kind in KINDS:
-                if not isinstance(texts, dict) or not isinstance(texts.get(kind), str):
+                if not isinstance(texts, dict) or not isinstance(texts.get(kind), str) or is_blank(texts[kind]):
                     raise RemarkError(f"{path}, field '{key}.{kind}': must be text.")
         return cls(content)
 

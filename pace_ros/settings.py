@@ -43,14 +43,17 @@ class Setting:
 
     def checked(self, value: object) -> Value:
         """Return ``value`` in the setting's type. Raises ConfigError with a sentence that names the parameter."""
-        converted = _converted(self.default, value)
+        try:
+            converted = _converted(self.default, value)
+        except OverflowError:
+            converted = math.inf
         if converted is None:
             wanted = 'a list of strings' if isinstance(self.default, tuple) else type(self.default).__name__
             raise ConfigError(f"Parameter '{self.name}' must be {wanted}, not {value!r}.")
         if self.choices and converted not in self.choices:
             raise ConfigError(f"Parameter '{self.name}' must be one of {', '.join(self.choices)}, not {value!r}.")
         if isinstance(converted, int | float) and not isinstance(converted, bool):
-            if not math.isfinite(converted):
+            if isinstance(converted, float) and not math.isfinite(converted):
                 raise ConfigError(f"Parameter '{self.name}' must be a finite number, not {value!r}.")
             if (self.low is not None and converted < self.low) or (self.high is not None and converted > self.high):
                 raise ConfigError(f"Parameter '{self.name}' must be from {self.low} to {self.high}, not {value!r}.")

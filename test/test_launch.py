@@ -42,7 +42,8 @@ def test_pace_launch_starts_the_node_in_its_namespace(tmp_path: Path) -> None:
 
     parameters = tmp_path / 'quick.yaml'
     parameters.write_text(
-        f'/**: {{ros__parameters: {{data_dir: "{tmp_path}", speech: {{enabled: false}}, filler: {{generator: false}}}}}}'
+        f'/**: {{ros__parameters: {{data_dir: "{tmp_path}", '
+        'speech: {enabled: false}, filler: {generator: false}}}'
     )
     seen: list[str] = []
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -45,23 +44,29 @@ def load(path: Path, fingerprint: str) -> list[CacheRow]:
     if not path.exists():
         return []
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            manifest = json.loads(archive['manifest'].tobytes())
-            if manifest.get('format') != FORMAT:
-                raise CacheFileError(f'{path} has format {manifest.get("format")}, not {FORMAT}')
-            if manifest['embedder'] != fingerprint:
-                raise CacheFileError(f'{path} was written with embedder {manifest["embedder"]}, not {fingerprint}')
-            entries = json.loads(archive['entries'].tobytes())
-            vectors = archive['vectors']
-        if not len(entries) == len(vectors) == manifest['entries']:
-            raise CacheFileError(f'{path} has {len(entries)} entries and {len(vectors)} vectors')
-        return [_row(entry, vector) for entry, vector in zip(entries, vectors, strict=True)]
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        return _read(path, fingerprint)
+    except CacheFileError:
+        raise
+    except Exception as error:  # zipfile, numpy and json share no base for what a damaged file makes them raise
         raise CacheFileError(f'{path} is damaged: {error}') from error
 
 
+def _read(path: Path, fingerprint: str) -> list[CacheRow]:
+    with np.load(path, allow_pickle=False) as archive:
+        manifest = json.loads(archive['manifest'].tobytes())
+        if manifest.get('format') != FORMAT:
+            raise CacheFileError(f'{path} has format {manifest.get("format")}, not {FORMAT}')
+        if manifest['embedder'] != fingerprint:
+            raise CacheFileError(f'{path} was written with embedder {manifest["embedder"]}, not {fingerprint}')
+        entries = json.loads(archive['entries'].tobytes())
+        vectors = archive['vectors']
+    if not len(entries) == len(vectors) == manifest['entries']:
+        raise CacheFileError(f'{path} has {len(entries)} entries and {len(vectors)} vectors')
+    return [_row(entry, vector) for entry, vector in zip(entries, vectors, strict=True)]
+
+
 def _as_bytes(value: object) -> np.typing.NDArray[np.uint8]:
-    return np.frombuffer(json.dumps(value, ensure_ascii=False).encode(), dtype=np.uint8)
+    return np.frombuffer(json.dumps(value).encode(), dtype=np.uint8)
 
 
 def _row(fields: dict[str, object], vector: np.typing.NDArray[np.float32]) -> CacheRow:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from pace_ros.clock import Clock
 from pace_ros.embedding import Vector
 from pace_ros.language import normal_form
 
-CANDIDATES = 8
+CANDIDATES = 8  # looked at first; more only if those of another scope or out of date take the places
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,17 @@ class SemanticCache:
             return CacheMatch(self._used(slot), 1.0, exact=True)
 
     def recall(self, vector: Vector, scope: str, threshold: float) -> CacheMatch:
-        """Find the nearest entry of this scope with a cosine of at least ``threshold``; ``vector`` has shape (d,)."""
+        """Find the nearest entry of this scope with a cosine of at least ``threshold``; ``vector`` has shape (d,).
+
+        The score of a miss is NaN where the nearest entries are all of another scope.
+        """
         with self._lock:
             self.lookups += 1
             stale = False
             best = math.nan
-            for slot, score in self._slots.nearest(vector, CANDIDATES):
+            for rank, (slot, score) in enumerate(self._candidates(vector)):
+                if score < threshold and rank >= CANDIDATES:
+                    break  # too far for a hit, and looked at enough for the record
                 entry = self._entries.get(slot)
                 if entry is None or entry.scope != scope:
                     continue
@@ -116,6 +121,15 @@ class SemanticCache:
                 if not self._slots.full:
                     self._store(row.entry, row.vector, row.weight)
 
+    def _candidates(self, vector: Vector) -> Iterator[tuple[int, float]]:
+        """All slots, nearest first, searched in growing portions."""
+        seen: set[int] = set()  # by slot: those dropped meanwhile have lost their rank
+        wanted = CANDIDATES
+        while len(found := self._slots.nearest(vector, wanted)) > len(seen):
+            yield from (each for each in found if each[0] not in seen)
+            seen.update(slot for slot, _ in found)
+            wanted *= 8
+
     def _store(self, entry: CacheEntry, vector: Vector, weight: float) -> None:
         key = (entry.scope, normal_form(entry.question))
         if key in self._exact:
@@ -135,8 +149,8 @@ class SemanticCache:
         return self._entries[slot]
 
     def _expired(self, slot: int) -> bool:
-        expires = self._entries[slot].expires
-        return expires is not None and self._clock.wall() >= expires
+        entry = self._entries[slot]
+        return entry.expires is not None and not entry.written <= self._clock.wall() < entry.expires
 
     def _drop_stale(self, slot: int) -> None:
         self._remove(slot)

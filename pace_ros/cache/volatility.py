@@ -41,7 +41,10 @@ class Lexicon:
         """Read ``volatile.<language>.txt`` files. Raises LexiconError naming the line, or if there is no file."""
         patterns: dict[str, list[re.Pattern[str]]] = {}
         for path in sorted(folder.glob('volatile.*.txt')):
-            lines = path.read_text(encoding='utf-8').splitlines()
+            try:
+                lines = path.read_text(encoding='utf-8-sig').splitlines()
+            except (OSError, UnicodeDecodeError) as error:
+                raise LexiconError(f'{path} cannot be read: {error}.') from error
             patterns[path.name.split('.')[1]] = [
                 _compiled(path, number, line)
                 for number, line in enumerate(lines, start=1)

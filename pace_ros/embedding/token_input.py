@@ -31,7 +31,10 @@ class TokenInputEmbedder:
         self._inputs = {each.name for each in self._session.get_inputs()}
         if 'input_ids' not in self._inputs:
             raise EmbeddingError(f'{model} has no input "input_ids"; use embedding.kind = string.')
-        self._tokenizer = Tokenizer.from_file(str(tokenizer))
+        try:
+            self._tokenizer = Tokenizer.from_file(str(tokenizer))
+        except Exception as error:  # tokenizers raises bare Exception
+            raise EmbeddingError(f'{tokenizer} cannot be loaded: {error}') from error
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(WINDOW)
         self._pooling = pooling

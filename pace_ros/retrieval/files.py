@@ -2,10 +2,12 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -55,24 +57,42 @@ def _content(path: Path) -> str:
 
 
 def _read_yaml(path: Path) -> Iterator[Located]:
+    text = _content(path)
     try:
-        node = yaml.compose(_content(path), Loader=yaml.SafeLoader)
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, 'problem_mark', None)
-        line = f', line {mark.line + 1}' if mark else ''
-        raise KnowledgeError(f'{path}{line}: no valid YAML: {getattr(error, "problem", error)}.') from error
+        line = mark.line if mark else text.count('\n', 0, getattr(error, 'position', 0))
+        raise KnowledgeError(f'{path}, line {line + 1}: no valid YAML: {getattr(error, "problem", error)}.') from error
     if node is None:
         return
     if not isinstance(node, yaml.SequenceNode):
         raise KnowledgeError(f'{path}, line 1: a knowledge file must be a list of entries.')
-    constructor = yaml.constructor.SafeConstructor()
+    constructor = _Constructor()
     for item in node.value:
         where = f'{path}, line {item.start_mark.line + 1}'
         try:
             fields = constructor.construct_object(item, deep=True)
-        except (yaml.YAMLError, ValueError) as error:
+        except (yaml.YAMLError, ValueError, LookupError, AttributeError) as error:
             raise KnowledgeError(f'{where}: {error}.') from error
         yield where, entry_of(fields, where)
+
+
+class _Constructor(yaml.constructor.SafeConstructor):
+    """Leaves dates as they are written, for ``entry_of`` to judge, and refuses a key given twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise yaml.constructor.ConstructorError(None, None, f'{key!r} is given twice', node.start_mark)
+        return super().construct_mapping(node, deep=deep)
+
+
+_Constructor.yaml_constructors = {
+    **yaml.constructor.SafeConstructor.yaml_constructors,
+    'tag:yaml.org,2002:timestamp': yaml.constructor.SafeConstructor.construct_yaml_str,
+}
 
 
 def _read_jsonl(path: Path) -> Iterator[Located]:
@@ -89,8 +109,14 @@ def _read_jsonl(path: Path) -> Iterator[Located]:
 
 def _read_csv(path: Path) -> Iterator[Located]:
     """Columns ``id``, ``questions.<language>`` (several separated by "|"), ``answer.<language>``, and the others."""
-    reader = csv.DictReader(_content(path).splitlines(keepends=True))
-    for row in reader:
+    reader = csv.DictReader(io.StringIO(_content(path), newline=''))
+    while True:
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise KnowledgeError(f'{path}, line {reader.line_num}: no valid CSV: {error}.') from error
         where = f'{path}, line {reader.line_num}'
         if None in row or None in row.values():
             raise KnowledgeError(f'{where}: the row has not as many cells as the header has columns.')

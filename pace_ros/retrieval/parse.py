@@ -4,7 +4,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 
-from pace_ros.language import is_blank, language
+from pace_ros.language import is_blank, is_encodable, language
 from pace_ros.retrieval.entry import KnowledgeEntry
 
 FIELDS = {'id', 'topic', 'volatile', 'source', 'valid_until', 'questions', 'answer'}
@@ -39,7 +39,11 @@ def _by_language(fields: Mapping[str, object], name: str, where: str) -> list[tu
     value = fields.get(name)
     if not isinstance(value, Mapping) or not value:
         raise KnowledgeError(f"{where}, field '{name}': must map languages (zh, en) to text, not {value!r}.")
-    return [(language(str(key)), item) for key, item in value.items()]
+    keys = [language(str(key)) for key in value]
+    twice = sorted({key for key in keys if keys.count(key) > 1})
+    if twice:
+        raise KnowledgeError(f"{where}, field '{name}.{twice[0]}': is given twice, under {', '.join(map(str, value))}.")
+    return list(zip(keys, value.values(), strict=True))
 
 
 def _questions(value: object, where: str, key: str) -> tuple[str, ...]:
@@ -52,6 +56,8 @@ def _questions(value: object, where: str, key: str) -> tuple[str, ...]:
 def _text(value: object, where: str, name: str) -> str:
     if not isinstance(value, str) or is_blank(value):
         raise KnowledgeError(f"{where}, field '{name}': must be a non-empty string, not {value!r}.")
+    if not is_encodable(value):
+        raise KnowledgeError(f"{where}, field '{name}': has a character that cannot be written: {value!r}.")
     return value.strip()
 
 
