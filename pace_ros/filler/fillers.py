@@ -31,7 +31,9 @@ class PendingFiller:
         if self._job is None:
             return self.placeholder(self.reason)
         try:
-            generated = await asyncio.shield(asyncio.wrap_future(self._job.text))
+            text = asyncio.wrap_future(self._job.text)
+            text.add_done_callback(_retrieved)
+            generated = await asyncio.shield(text)
         except FillerFailed as error:
             return self.placeholder(str(error))
         refused = self._desk.refusal(generated, self._avoid)
@@ -49,6 +51,12 @@ class PendingFiller:
         """Stop the generation within one token."""
         if self._job is not None:
             self._job.cancel()
+
+
+def _retrieved(text: asyncio.Future[str]) -> None:
+    """A filler nobody waits for any more may fail in peace."""
+    if not text.cancelled():
+        text.exception()
 
 
 class FillerDesk:
