@@ -134,7 +134,9 @@ build() {
     if [ "$route" = wheels ]; then
       export AMENT_PREFIX_PATH=$venv CMAKE_PREFIX_PATH=$venv
     fi
-    colcon build "${arguments[@]}" \
+    # Under the venv's interpreter, so that the executables it installs start with that one.
+    command -v colcon >/dev/null || die "colcon is missing: run 'sudo apt-get install python3-colcon-common-extensions'."
+    "$venv/bin/python" "$(command -v colcon)" build "${arguments[@]}" \
       --cmake-args -DPython3_EXECUTABLE="$venv/bin/python" -DBUILD_TESTING=OFF >log/build.txt 2>&1
   ) || { tail -n 60 log/build.txt >&2; die "colcon build failed; its full output is in log/build.txt."; }
 }

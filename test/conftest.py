@@ -10,9 +10,10 @@ os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
 for name in ('PACE_L2_BASE_URL', 'PACE_L2_API_KEY', 'PACE_L2_MODEL', 'PACE_DATA_DIR'):
     os.environ.pop(name, None)
 
-from pace_ros.clock import VirtualClock
-from pace_ros.config import Embedding
-from pace_ros.embedding import Embedder, open_embedder
+# The environment must be set before rclpy is imported anywhere.
+from pace_ros.clock import VirtualClock  # noqa: E402
+from pace_ros.config import Embedding  # noqa: E402
+from pace_ros.embedding import Embedder, open_embedder  # noqa: E402
 
 
 @pytest.fixture(scope='session')
