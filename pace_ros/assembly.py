@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pace_ros import packaged
 from pace_ros.cache import CacheFileError, CacheSaver, Lexicon, SemanticCache, persistence
-from pace_ros.cascade import Cascade, Levels
+from pace_ros.cascade import Cascade
 from pace_ros.clock import Clock
 from pace_ros.config import Config
 from pace_ros.control import StaticRouter
@@ -18,6 +18,7 @@ from pace_ros.dialogue import Dialogue
 from pace_ros.embedding import open_embedder
 from pace_ros.embodiment import Pyttsx3Synthesizer, Sink, Voice
 from pace_ros.filler import FillerDesk, FillerFailed, LlamaFillers, PhraseBook
+from pace_ros.levels import Levels
 from pace_ros.live_turn import Outlet
 from pace_ros.llm import ChatClient, PromptBook, endpoint_of
 from pace_ros.record import RecordWriter

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -11,38 +12,25 @@ from typing import TypeVar
 
 import anyio
 
-from pace_ros.cache import CacheEntry, CacheMatch, SemanticCache, VolatilityClassifier, admit, scope_of
+from pace_ros.cache import CacheEntry, CacheMatch, admit, scope_of
 from pace_ros.clock import Clock
 from pace_ros.config import Config
-from pace_ros.control import Decision, Router
+from pace_ros.control import Decision
 from pace_ros.conversation import Conversation
-from pace_ros.embedding import DegenerateText, Embedder, Vector
-from pace_ros.filler import FillerDesk, PendingFiller, plan
+from pace_ros.embedding import DegenerateText, Vector
+from pace_ros.filler import PendingFiller, plan
 from pace_ros.language import chunks
+from pace_ros.levels import Levels
 from pace_ros.live_turn import LiveTurn
-from pace_ros.llm import ChatClient, Completion, L2Error, PromptBook
-from pace_ros.remarks import Remarks
-from pace_ros.retrieval import KnowledgeStore, RetrievalHit
+from pace_ros.llm import Completion, L2Error
+from pace_ros.retrieval import RetrievalHit
 from pace_ros.turn import Outcome, Path
 
 T = TypeVar('T')
-QUICK_SECONDS = 0.004  # an encoding up to which the event loop does it itself
+log = logging.getLogger(__name__)
+QUICK_SECONDS = 0.004  # the longest encoding of a short question that the event loop does itself
+QUICK_CHARS = 80  # what a short question is
 QUICK_ENTRIES = 5000  # an index of which FAISS searches in about a millisecond
-
-
-@dataclass
-class Levels:
-    """The parts a turn passes through."""
-
-    embedder: Embedder
-    cache: SemanticCache
-    knowledge: KnowledgeStore
-    volatility: VolatilityClassifier
-    router: Router
-    fillers: FillerDesk
-    llm: ChatClient
-    prompts: PromptBook
-    remarks: Remarks
 
 
 @dataclass
@@ -51,6 +39,7 @@ class _Query:
 
     vector: Vector | None = None
     hits: tuple[RetrievalHit, ...] = ()
+    knowledge_version: int = 0
 
     @property
     def best(self) -> RetrievalHit | None:
@@ -60,9 +49,9 @@ class _Query:
 class Cascade:
     """Answers by the cheapest good source.
 
-    Encoder and indexes run on a worker thread where they would hold up the event loop, i.e. other visitors' tokens;
-    where both are quick the hand-over would cost more than it saves, and they run in place. ``embed_seconds`` is
-    what one encoding takes.
+    Encoder and indexes run on a worker thread, so that they do not hold up the event loop, i.e. other visitors'
+    tokens. Where encoding and L0 search are quick the hand-over would cost more than it saves, and they run in place.
+    ``embed_seconds`` is what the encoding of a short question takes.
     """
 
     def __init__(
@@ -77,7 +66,7 @@ class Cascade:
 
     async def run(self, turn: LiveTurn, conversation: Conversation) -> None:
         """Take one turn from utterance to last frame."""
-        levels, query = self._levels, _Query()
+        levels, query = self._levels, _Query(knowledge_version=self._knowledge_version)
         levels.router.observe_arrival()
         decision = levels.router.decide()
         turn.routed_by(decision)
@@ -109,11 +98,19 @@ class Cascade:
     # -- before the levels ------------------------------------------------------------------------------------------
 
     def _classify(self, turn: LiveTurn) -> None:
-        """Volatile by the wording of the question, or by the flag of the knowledge entry it is nearest to."""
-        if turn.record.volatile_query:
+        """Volatile by the wording of the question, or by the flag of the knowledge entry it is nearest to.
+
+        A classifier that fails costs no answer: its question counts as volatile.
+        """
+        record = turn.record
+        if record.volatile_query:
             return
-        verdict = self._levels.volatility.classify(turn.utterance.text, turn.utterance.locale)
-        turn.record.volatile_query, turn.record.volatile_reason = verdict.volatile, verdict.reason
+        try:
+            verdict = self._levels.volatility.classify(turn.utterance.text, turn.utterance.locale)
+            record.volatile_query, record.volatile_reason = verdict.volatile, verdict.reason
+        except Exception as error:
+            log.exception('the volatility classifier failed')
+            record.volatile_query, record.volatile_reason = True, f'classifier failed: {error}'
 
     def _launch_filler(self, turn: LiveTurn, conversation: Conversation) -> PendingFiller | None:
         """Start a filler before the path is known; an instant path cancels it."""
@@ -136,7 +133,10 @@ class Cascade:
             match = self._levels.cache.recall_exact(turn.utterance.text, scope)
         if match.entry is None and (switches.l0 or switches.l1 or switches.rag):
             stale = match.stale
-            match = await self._compute(self._embed_and_recall, turn, query, decision, scope)
+            if self._is_quick(turn.utterance.text):
+                match = self._embed_and_recall(turn, query, decision, scope)
+            else:
+                match = await self._off_loop(self._embed_and_recall, turn, query, decision, scope)
             turn.record.stale_reject = stale or match.stale
         turn.record.stale_reject = turn.record.stale_reject or match.stale
         turn.record.cache_score, turn.record.exact_repeat = match.score, match.exact
@@ -177,7 +177,7 @@ class Cascade:
         return best if turn.switches.l1 and near and self._may_answer(best, turn) else None
 
     async def _search(self, vector: Vector) -> tuple[RetrievalHit, ...]:
-        return tuple(await self._compute(self._levels.knowledge.search, vector, self._config().l1.top_k))
+        return tuple(await self._off_loop(self._levels.knowledge.search, vector, self._config().l1.top_k))
 
     def _may_answer(self, hit: RetrievalHit, turn: LiveTurn) -> bool:
         return not hit.entry.is_passage and hit.entry.answer(turn.utterance.locale) is not None
@@ -202,7 +202,7 @@ class Cascade:
         """Ask the language model and relay its answer; a filler may fill the wait for its first token."""
         turn.path_decided(Path.L2)
         self._classify(turn)
-        report, version = Completion(), self._knowledge_version
+        report, version = Completion(), query.knowledge_version
         waiting = asyncio.create_task(self._fill_the_wait(turn, conversation, filler), name=f'wait {turn.turn_id}')
         floor = self._config().l1.passage_floor
         passages = [hit for hit in query.hits if turn.switches.rag and hit.score >= floor]
@@ -232,8 +232,8 @@ class Cascade:
             return
         turn.answer('', last=True)
         sound = closed_before and report.whole and version == self._knowledge_version
-        self._admit(turn, query, sound=sound)
         turn.end(Outcome.ANSWERED)
+        self._admit(turn, query, sound=sound)
         self._levels.router.observe_ttft(report.ttft)
 
     async def _fill_the_wait(self, turn: LiveTurn, conversation: Conversation, filler: PendingFiller | None) -> None:
@@ -288,7 +288,7 @@ class Cascade:
             turn.end(Outcome.FAILED, reason)
             return
         if query.vector is None:
-            await self._compute(self._embed_only, turn, query)
+            await self._off_loop(self._embed_only, turn, query)
         if query.vector is not None and not query.hits:
             query.hits = await self._search(query.vector)
         best = query.best
@@ -303,7 +303,8 @@ class Cascade:
         with contextlib.suppress(DegenerateText):
             query.vector = self._levels.embedder.embed(turn.utterance.text)
 
-    async def _compute(self, function: Callable[..., T], *arguments: object) -> T:
-        if self._quick_encoder and len(self._levels.cache) <= QUICK_ENTRIES:
-            return function(*arguments)
+    def _is_quick(self, text: str) -> bool:
+        return self._quick_encoder and len(text) <= QUICK_CHARS and len(self._levels.cache) <= QUICK_ENTRIES
+
+    async def _off_loop(self, function: Callable[..., T], *arguments: object) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._worker, function, *arguments)

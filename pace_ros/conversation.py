@@ -11,6 +11,7 @@ from pace_ros.live_turn import LiveTurn
 from pace_ros.llm import Exchange
 
 HISTORY_LIMIT = 50
+SWEEP_PERIOD = 1.0  # s between looks at the conversations nobody asks for
 
 
 @dataclass
@@ -41,6 +42,7 @@ class Conversations:
         self._settings = settings
         self._clock = clock
         self._open: OrderedDict[str, Conversation] = OrderedDict()
+        self._swept = clock.monotonic()
 
     def __len__(self) -> int:
         """Conversations remembered."""
@@ -48,14 +50,14 @@ class Conversations:
 
     def of(self, conversation_id: str) -> Conversation:
         """The conversation of that id, a new one if it is unknown or was idle too long."""
-        self.forget_idle()
         now = self._clock.monotonic()
+        if now - self._swept >= SWEEP_PERIOD or self._is_idle(self._open.get(conversation_id), now):
+            self.forget_idle()
         conversation = self._open.pop(conversation_id, None) or Conversation(conversation_id, now)
         conversation.last_used = now
         self._open[conversation_id] = conversation
-        for each in list(self._open.values())[: -self._settings().max_open]:
-            if not each.busy:
-                del self._open[each.conversation_id]
+        if len(self._open) > self._settings().max_open:
+            self._forget_oldest()
         return conversation
 
     def end(self, conversation_id: str) -> Conversation | None:
@@ -64,10 +66,18 @@ class Conversations:
 
     def forget_idle(self) -> None:
         """Forget every conversation idle for longer than ``conversation.idle_timeout``."""
-        horizon = self._clock.monotonic() - self._settings().idle_timeout
+        now = self._swept = self._clock.monotonic()
         for each in list(self._open.values()):
-            if each.last_used >= horizon:
-                break
+            if self._is_idle(each, now):
+                del self._open[each.conversation_id]
+
+    def _is_idle(self, conversation: Conversation | None, now: float) -> bool:
+        if conversation is None or conversation.busy:
+            return False
+        return now - conversation.last_used > self._settings().idle_timeout
+
+    def _forget_oldest(self) -> None:
+        for each in list(self._open.values())[: -self._settings().max_open]:
             if not each.busy:
                 del self._open[each.conversation_id]
 

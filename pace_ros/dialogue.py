@@ -89,6 +89,7 @@ class Dialogue:
         conversation.turn = turn
         self._turns.add(turn)
         turn.task = self._spawn(self._run(turn, conversation), f'turn {turn.turn_id}')
+        turn.task.add_done_callback(lambda _task: self._wind_up(turn, conversation))
         return turn
 
     def stop_all(self, reason: str) -> int:
@@ -127,18 +128,20 @@ class Dialogue:
     async def aclose(self) -> None:
         """Stop every turn and wait, briefly, until their records are handed over."""
         self.stop_all('the node is stopping')
-        if self._tasks:
-            _, late = await asyncio.wait(self._tasks, timeout=STOP_DEADLINE)
-            for task in late:
-                log.error('%s does not end', task.get_name())
-                task.cancel()
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + STOP_DEADLINE
+        while self._tasks and loop.time() < deadline:  # a turn that ends spawns the task that writes its record
+            await asyncio.wait(self._tasks, timeout=deadline - loop.time(), return_when=asyncio.FIRST_COMPLETED)
+        for task in list(self._tasks):
+            log.error('%s does not end', task.get_name())
+            task.cancel()
 
     # -- one turn ---------------------------------------------------------------------------------------------------
 
     async def _run(self, turn: LiveTurn, conversation: Conversation) -> None:
         try:
             if self._config().gaze.enabled:  # attention delays no answer
-                asyncio.get_running_loop().call_later(ATTENTION_DELAY, turn.acknowledge)
+                turn.attention = asyncio.get_running_loop().call_later(ATTENTION_DELAY, turn.acknowledge)
             if 0 < turn.utterance.confidence < self._config().asr.min_confidence:
                 turn.remark(self._remarks.repeat(turn.utterance.locale))
                 confidence = f'{turn.utterance.confidence:.2f}'
@@ -149,13 +152,16 @@ class Dialogue:
             log.exception('turn %s failed', turn.turn_id)
             turn.remark(self._remarks.apology(turn.utterance.locale))
             turn.end(Outcome.FAILED, f'internal error: {type(error).__name__}: {error}')
-        finally:
-            conversation.last_used = self._clock.monotonic()
-            self._spawn(self._finish(turn), f'finish {turn.turn_id}')
+
+    def _wind_up(self, turn: LiveTurn, conversation: Conversation) -> None:
+        """Called when the turn's task is over, also if it was cancelled before its first step."""
+        conversation.last_used = self._clock.monotonic()
+        self._spawn(self._finish(turn), f'finish {turn.turn_id}')
 
     async def _finish(self, turn: LiveTurn) -> None:
         """The record is written when the turn's speech has ended or been stopped."""
         turn.end(Outcome.CANCELLED, 'stopped')
+        turn.attend_now()
         await turn.spoken()
         self._turns.discard(turn)
         if self._writer is not None:

@@ -68,6 +68,7 @@ class LiveTurn:
         self._speech: SpeechTrack | None = None
         self._decided = math.nan
         self.task: asyncio.Task[None] | None = None
+        self.attention: asyncio.TimerHandle | None = None
         self.ended = asyncio.Event()
         self.on_end: Callable[[TurnRecord], None] | None = None
         self.on_frame: Callable[[ResponseFrame], None] | None = None
@@ -92,12 +93,19 @@ class LiveTurn:
 
     def acknowledge(self) -> None:
         """Show attention: look at the speaker and nod. Costs nothing and is no filler."""
+        self.attention = None
         if self.record.outcome not in (Outcome.UNKNOWN, Outcome.ANSWERED):
             return
         self._outlet.look_at_speaker(self.turn_id)
         self._onset(Modality.GAZE, Content.ACKNOWLEDGEMENT, 'speaker')
         self._outlet.gesture(self.turn_id, 'nod')
         self._onset(Modality.GESTURE, Content.ACKNOWLEDGEMENT, 'nod')
+
+    def attend_now(self) -> None:
+        """Show attention that is still due: the record is about to be written."""
+        if self.attention is not None:
+            self.attention.cancel()
+            self.acknowledge()
 
     def routed_by(self, decision: Decision) -> None:
         """Note what the router decided."""

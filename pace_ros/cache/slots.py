@@ -7,6 +7,9 @@ import numpy.typing as npt
 
 from pace_ros.embedding import Vector
 
+# One query at a time gains nothing from FAISS's threads, which would spin beside the encoder and the filler.
+faiss.omp_set_num_threads(1)
+
 
 class VectorSlots:
     """At most ``capacity`` unit vectors. FAISS's own ``remove_ids`` moves the vectors behind a removed one; here a

@@ -79,7 +79,7 @@ class Pyttsx3Synthesizer:
 
     async def _request(self, request: dict[str, str]) -> dict[str, str]:
         deadline = DEADLINE
-        if self._process is None:
+        if self._process is None or self._process.returncode is not None:
             self._process = await self._start()
             deadline = START_DEADLINE
         assert self._process.stdin is not None and self._process.stdout is not None  # noqa: S101, PT018  both are pipes

@@ -23,12 +23,13 @@ def voices_by_language(engine: Any) -> dict[str, str]:
     return {key: by_name[name] for key, names in VOICES.items() for name in reversed(names) if name in by_name}
 
 
-def synthesise(engine: Any, voice: str | None, text: str, path: Path) -> None:
+def synthesise(engine: Any, voice: str | None, rate: int, text: str, path: Path) -> None:
     """Write one sentence as a WAV file. Raises ValueError if the engine writes no sound."""
     for _attempt in range(ATTEMPTS):
         path.unlink(missing_ok=True)
         if voice is not None:
             engine.setProperty('voice', voice)
+        engine.setProperty('rate', rate)  # set once at the start it is sometimes lost
         engine.save_to_file(text, str(path))
         engine.runAndWait()
         if path.is_file() and len(read_wav(path).samples):
@@ -43,13 +44,13 @@ def main() -> None:
         import pyttsx3  # noqa: PLC0415  its import may print too
 
         engine = pyttsx3.init(driverName='espeak')
-        engine.setProperty('rate', int(sys.argv[1]))
+        rate = int(sys.argv[1])
         voices = voices_by_language(engine)
         for line in sys.stdin:
             request = json.loads(line)
             try:
                 voice = voices.get(language(request['locale']))
-                synthesise(engine, voice, request['text'], Path(request['path']))
+                synthesise(engine, voice, rate, request['text'], Path(request['path']))
                 reply: dict[str, str] = {}
             except Exception as error:  # whatever the engine raises is the caller's to judge
                 reply = {'error': f'{type(error).__name__}: {error}'}

@@ -45,6 +45,7 @@ class SpeechTrack:
         self._splitter = SentenceSplitter()
         self._sentences: asyncio.Queue[str | None] = asyncio.Queue()
         self._answering = False
+        self._stopped = False
         self._filler: asyncio.Task[None] | None = None
         self.outcome = ''
         self._task = asyncio.create_task(self._run(), name=f'speech {turn_id}')
@@ -68,6 +69,7 @@ class SpeechTrack:
 
     def stop(self) -> None:
         """Be silent now and say nothing more."""
+        self._stopped = True
         for task in (self._task, self._filler):
             if task is not None:
                 task.cancel()
@@ -107,6 +109,8 @@ class SpeechTrack:
         self._on_start(content, text)
         try:
             await self._voice.sink.play(audio, self._turn_id)
+            if self._stopped:  # asyncio.wait_for before Python 3.12 may drop a cancellation
+                raise asyncio.CancelledError
             self._voice.error = ''
             self.outcome = self.outcome or 'spoken'
         finally:

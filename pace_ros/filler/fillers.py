@@ -10,26 +10,36 @@ from pace_ros.filler.phrases import PhraseBook
 from pace_ros.filler.safety import rejection
 from pace_ros.language import normal_form
 
+GRACE = 0.006  # s
+
 
 class PendingFiller:
-    """A launched filler. ``reason`` says in the record how its text came about."""
+    """A launched filler. Its generation begins ``GRACE`` s later, or as soon as somebody waits for it: an instant path
+    has answered and cancelled it by then, and llama.cpp never competes with the answer.
 
-    def __init__(self, desk: FillerDesk, job: FillerJob | None, locale: str, avoid: str, reason: str) -> None:
+    ``reason`` says in the record how its text came about.
+    """
+
+    def __init__(self, desk: FillerDesk, question: str, locale: str, avoid: str) -> None:
         self._desk = desk
-        self._job = job
+        self._question = question
         self._locale = locale
         self._avoid = avoid
-        self.reason = reason
+        self._job: FillerJob | None = None
+        self._refused = ''
+        self.reason = 'launched'
+        self._timer = asyncio.get_running_loop().call_later(GRACE, self._begin)
 
     @property
     def begun(self) -> bool:
-        """Whether a generation has really begun."""
-        return self._job is not None and self._job.begun
+        """Whether a generation was asked for."""
+        return self._job is not None
 
     async def text(self) -> str:
         """Wait for a filler fit to be uttered; a placeholder at once if the generated one fails or is rejected."""
+        self._begin()
         if self._job is None:
-            return self.placeholder(self.reason)
+            return self.placeholder(self._refused)
         try:
             text = asyncio.wrap_future(self._job.text)
             text.add_done_callback(_retrieved)
@@ -48,9 +58,18 @@ class PendingFiller:
         return self._desk.placeholder(self._locale, self._avoid)
 
     def cancel(self) -> None:
-        """Stop the generation within one token."""
+        """Stop the generation within one token, or before it has begun."""
+        self._timer.cancel()
         if self._job is not None:
             self._job.cancel()
+
+    def _begin(self) -> None:
+        self._timer.cancel()
+        if self._job is None and not self._refused:
+            try:
+                self._job = self._desk.generate(self._question, self._locale, self._avoid)
+            except FillerFailed as error:
+                self._refused = str(error)
 
 
 def _retrieved(text: asyncio.Future[str]) -> None:
@@ -71,18 +90,18 @@ class FillerDesk:
         self._next = 0
 
     def launch(self, question: str, locale: str, avoid: str) -> PendingFiller:
-        """Start a filler that is not ``avoid``; never fails, a placeholder stands in where nothing can be generated."""
+        """Launch a filler that is not ``avoid``. It never fails: where nothing can be generated there are placeholders."""
+        return PendingFiller(self, question, locale, avoid)
+
+    def generate(self, question: str, locale: str, avoid: str) -> FillerJob:
+        """Begin a generation. Raises FillerFailed if there is no generator, or another generation is under way."""
         if self._generator is None:
-            return PendingFiller(self, None, locale, avoid, 'no generator')
-        try:
-            job = self._generator.launch(question, locale, avoid)
-        except FillerFailed as error:
-            return PendingFiller(self, None, locale, avoid, str(error))
-        return PendingFiller(self, job, locale, avoid, 'launched')
+            raise FillerFailed('no generator')
+        return self._generator.launch(question, locale, avoid)
 
     def refusal(self, text: str, avoid: str) -> str:
         """Why a generated text is not uttered, empty if it may be."""
-        if normal_form(text) == normal_form(avoid):
+        if avoid and normal_form(text) == normal_form(avoid):
             return 'repeats the last filler'
         return rejection(text, self._settings().max_chars)
 

@@ -19,7 +19,6 @@ log = logging.getLogger(__name__)
 CONTEXT_TOKENS = 512
 QUESTION_CHARS = 120
 TEMPERATURE = 0.9
-GRACE = 0.006  # s: an instant path is found and its filler cancelled before llama.cpp competes with it
 
 
 class FillerFailed(RuntimeError):
@@ -42,10 +41,6 @@ class FillerJob:
     def cancelled(self) -> bool:
         """Whether nobody waits for it any more."""
         return self._cancelled.is_set()
-
-    def cancelled_within(self, seconds: float) -> bool:
-        """Wait up to ``seconds`` for a cancellation; says whether it came."""
-        return self._cancelled.wait(seconds)
 
     def cancel(self) -> None:
         """Stop within one token; a filler that is ready already stays so."""
@@ -101,7 +96,7 @@ class LlamaFillers:
 
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:
-            if job.cancelled_within(GRACE):
+            if job.cancelled:
                 job.text.set_exception(FillerFailed('cancelled'))
                 continue
             job.begun = True

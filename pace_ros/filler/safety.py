@@ -8,14 +8,15 @@ from pace_ros.language import is_blank
 
 _NUMBER_WORDS = re.compile(
     r'\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty|sixty|'
-    r'seventy|eighty|ninety|hundred|thousand|million|billion|half|double|dozen|first|second|third|once|twice|percent)\b',
+    r'seventy|eighty|ninety|hundreds?|thousands?|millions?|billions?|half|double|dozens?|first|second|third|'
+    r'fourth|fifth|sixth|seventh|eighth|ninth|tenth|once|twice|percent)\b',
     re.IGNORECASE,
 )
 # Idioms with a numeral character that count nothing.
 _HARMLESS = re.compile(r'一下|一会儿?|一点儿?|一起|\bone moment\b|\bjust a second\b', re.IGNORECASE)
-_HAN_NUMERALS = re.compile(r'[零〇一二三四五六七八九十百千万亿两半倍]')
+_HAN_NUMERALS = re.compile(r'[零〇一二三四五六七八九十百千万亿两半倍壹贰叁肆伍陆柒捌玖拾佰仟]')
 _SEARCHING = re.compile(
-    r'\b(?:check|look(?:ing)?\s+(?:it|that|this|up|into)|search\w*|find\s+out|look\s+up|let me see|query|database|'
+    r'\b(?:check\w*|look(?:ing)?\s+(?:it|that|this|up|into)|search\w*|find\s+out|look\s+up|let me see|query|database|'
     r'consult|verify|retriev\w*|calculat\w*)\b'
     r'|查|搜|检索|看看|看一下|核实|确认|数据库|资料|算一下|找一下|问一下',
     re.IGNORECASE,
@@ -41,13 +42,13 @@ def rejection(text: str, max_chars: int) -> str:
     if any(unicodedata.category(char) in ('Cc', 'Cs', 'Co', 'Cn') for char in text):
         return 'has a control character'
     plain = _HARMLESS.sub(' ', text)
-    for reason, pattern in (
-        ('has a number word', _NUMBER_WORDS),
-        ('has a number word', _HAN_NUMERALS),
-        ('announces a search', _SEARCHING),
-        ('asserts something', _ASSERTING),
+    for reason, pattern, where in (
+        ('announces a search', _SEARCHING, text),
+        ('has a number word', _NUMBER_WORDS, plain),
+        ('has a number word', _HAN_NUMERALS, plain),
+        ('asserts something', _ASSERTING, text),
     ):
-        found = pattern.search(plain)
+        found = pattern.search(where)
         if found:
             return f'{reason} ({found.group()})'
     return ''

@@ -1,0 +1,275 @@
+"""All parts put together from one configuration, and taken apart without loss."""
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path as FilePath
+
+import numpy as np
+import pytest
+from harness import COLOURS, FOX, KNOWLEDGE, LIGHTHOUSE, MUSIC, Ledger, until
+from support import STALL, Script, ScriptedCloud, answer, scripted_cloud
+
+from pace_ros import assembly as assembly_module
+from pace_ros.assembly import Assembly, data_dir
+from pace_ros.cache import CacheEntry, LexiconError
+from pace_ros.clock import SystemClock
+from pace_ros.config import Config
+from pace_ros.embedding import Embedder
+from pace_ros.embodiment import SpeechError
+from pace_ros.embodiment.sink import NullSink
+from pace_ros.filler import PhraseError
+from pace_ros.live_turn import LiveTurn
+from pace_ros.llm import PersonaError
+from pace_ros.record import read_turns
+from pace_ros.retrieval import KnowledgeError
+from pace_ros.settings import ConfigError, with_values
+from pace_ros.turn import Outcome, Path, Utterance
+
+pytestmark = pytest.mark.anyio
+STORY = answer('Once upon a time.')
+
+
+@pytest.fixture(autouse=True)
+def one_encoder(embedder: Embedder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The session's encoder instead of another copy in memory."""
+    monkeypatch.setattr(assembly_module, 'open_embedder', lambda _settings: embedder)
+
+
+@pytest.fixture
+def knowledge(tmp_path: FilePath) -> FilePath:
+    path = tmp_path / 'knowledge.yaml'
+    path.write_text(KNOWLEDGE, encoding='utf-8')
+    return path
+
+
+def configured(tmp_path: FilePath, cloud: ScriptedCloud | None = None, **others: object) -> Config:
+    values = {
+        'data_dir': str(tmp_path / 'data'), 'l1.knowledge': [str(tmp_path / 'knowledge.yaml')], 'locale': 'en-US',
+        'filler.generator': False, 'speech.enabled': False, 'l2.retries': 0,
+        'l2.base_url': cloud.base_url if cloud else '',
+        **{name.replace('__', '.'): value for name, value in others.items()},
+    }
+    return with_values(Config(), values)
+
+
+@contextlib.asynccontextmanager
+async def assembled(config: Config) -> AsyncIterator[tuple[Assembly, Ledger]]:
+    outlet = Ledger()
+    whole = Assembly(lambda: config, SystemClock(), outlet=outlet, sink=NullSink())
+    try:
+        yield whole, outlet
+    finally:
+        await whole.aclose()
+
+
+async def ask(whole: Assembly, text: str) -> LiveTurn:
+    turn = whole.dialogue.submit(Utterance(text, SystemClock().monotonic()))
+    await until(lambda: turn.silent)
+    return turn
+
+
+async def test_it_answers_and_remembers_over_a_restart(tmp_path: FilePath, knowledge: FilePath) -> None:
+    async with scripted_cloud(STORY) as cloud:
+        config = configured(tmp_path, cloud)
+        for path in (Path.L2, Path.L0):
+            async with assembled(config) as (whole, _outlet):
+                assert (await ask(whole, LIGHTHOUSE)).record.path is path
+                assert (await ask(whole, COLOURS)).record.path is Path.L1
+        assert len(cloud.requests) == 1
+    records = list(read_turns(tmp_path / 'data' / 'turns.jsonl'))
+    assert [record.path for record in records] == [Path.L2, Path.L1, Path.L0, Path.L1]
+    assert (tmp_path / 'data' / 'l0.npz').is_file()
+    assert knowledge.is_file()
+
+
+async def test_closing_stops_the_turns_and_keeps_their_records(tmp_path: FilePath, knowledge: FilePath) -> None:
+    others = set(threading.enumerate())
+    async with scripted_cloud(STORY, Script([STALL])) as cloud:
+        config = configured(tmp_path, cloud, filler__mode='fixed')
+        async with assembled(config) as (whole, outlet):
+            await ask(whole, LIGHTHOUSE)
+            for name in 'abc':
+                whole.dialogue.submit(Utterance(MUSIC, SystemClock().monotonic(), conversation_id=name))
+            await until(lambda: len(cloud.requests) == 4 and len(outlet.frames) == 2 + 1 + 3)
+        assert len(outlet.turns) == 4
+        outcomes = [record.outcome for record in read_turns(tmp_path / 'data' / 'turns.jsonl')]
+        assert outcomes == [Outcome.ANSWERED, *[Outcome.CANCELLED] * 3]
+        names = {thread.name for thread in set(threading.enumerate()) - others}
+        assert not names & {'record-writer', 'cache-saver', 'filler'}
+        assert not any(name.startswith('recall') for name in names)
+
+
+async def test_nothing_is_kept_where_nothing_shall_be(tmp_path: FilePath, knowledge: FilePath) -> None:
+    async with scripted_cloud(STORY) as cloud, assembled(
+        configured(tmp_path, cloud, l0__file='none', record__file='none')
+    ) as (whole, outlet):
+        assert (await ask(whole, LIGHTHOUSE)).record.admitted
+        assert whole.writer is None
+        assert whole.saver is None
+        with pytest.raises(RuntimeError, match=r'l0\.file is none'):
+            whole.save_cache()
+        assert len(outlet.turns) == 1
+    assert not (tmp_path / 'data').exists()
+
+
+async def test_files_may_be_named(tmp_path: FilePath, knowledge: FilePath) -> None:
+    cache, log = tmp_path / 'x' / 'c.npz', tmp_path / 'y' / 't.jsonl'
+    async with scripted_cloud(STORY) as cloud, assembled(
+        configured(tmp_path, cloud, l0__file=str(cache), record__file=str(log))
+    ) as (whole, _outlet):
+        await ask(whole, LIGHTHOUSE)
+        assert whole.save_cache() == 1
+        assert cache.is_file()
+    assert json.loads(log.read_text(encoding='utf-8'))['text'] == LIGHTHOUSE
+
+
+async def test_a_damaged_cache_file_starts_empty(
+    tmp_path: FilePath, knowledge: FilePath, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / 'data').mkdir()
+    (tmp_path / 'data' / 'l0.npz').write_bytes(b'PK\x03\x04 damaged')
+    async with assembled(configured(tmp_path)) as (whole, _outlet):
+        assert len(whole.cache) == 0
+    assert any('the cache starts empty' in each.message for each in caplog.records)
+
+
+@pytest.mark.parametrize(('setting', 'environment', 'expected'), [
+    ('/somewhere', '/elsewhere', '/somewhere'),
+    ('', '/elsewhere', '/elsewhere'),
+    ('', '', '~/.local/share/pace_ros'),
+    ('~/here', '', '~/here'),
+])
+async def test_where_data_is_kept(
+    monkeypatch: pytest.MonkeyPatch, setting: str, environment: str, expected: str
+) -> None:
+    monkeypatch.setenv('PACE_DATA_DIR', environment)
+    assert data_dir(Config(data_dir=setting)) == FilePath(expected).expanduser()
+
+
+async def test_a_changed_entry_takes_its_answers_out_of_the_cache(tmp_path: FilePath, knowledge: FilePath) -> None:
+    async with scripted_cloud(STORY) as cloud, assembled(
+        configured(tmp_path, cloud, router__theta_direct=0.99)
+    ) as (whole, _outlet):
+        assert (await ask(whole, 'Which colours are there?')).record.entry_ids == ('colours',)
+        await ask(whole, LIGHTHOUSE)
+        assert len(whole.cache) == 2
+        knowledge.write_text(KNOWLEDGE.replace('red, blue', 'green, blue'), encoding='utf-8')
+        change = whole.reload_knowledge()
+        assert (change.added, change.changed, change.withdrawn) == ((), ('colours',), ())
+        assert [row.entry.question for row in whole.cache.rows()] == [LIGHTHOUSE]
+
+
+async def test_a_broken_knowledge_file_leaves_the_old_one_in_service(tmp_path: FilePath, knowledge: FilePath) -> None:
+    async with scripted_cloud(STORY) as cloud, assembled(configured(tmp_path, cloud)) as (whole, _outlet):
+        knowledge.write_text('- id: colours', encoding='utf-8')
+        with pytest.raises(KnowledgeError, match=r'knowledge\.yaml, line 1'):
+            whole.reload_knowledge()
+        assert (await ask(whole, COLOURS)).record.path is Path.L1
+
+
+async def test_invalidation_from_outside(tmp_path: FilePath, knowledge: FilePath, embedder: Embedder) -> None:
+    gate = asyncio.Event()
+    async with scripted_cloud(Script([gate, STORY])) as cloud, assembled(
+        configured(tmp_path, cloud)
+    ) as (whole, _outlet):
+        for number, (text, sources) in enumerate([('hook', ('hook',)), ('winter tyres', ()), ('seats', ('seats',))]):
+            vector = np.eye(embedder.dimension, dtype=np.float32)[number]
+            whole.cache.admit(CacheEntry(f'q{number}', text, 'en', sources, 0.0, None), vector)
+        turn = whole.dialogue.submit(Utterance(LIGHTHOUSE, SystemClock().monotonic()))
+        await until(lambda: cloud.requests)
+        assert whole.invalidate(['hook'], ['Winter Tyres']) == 2
+        gate.set()
+        await until(lambda: turn.silent)
+        assert (turn.record.outcome, turn.record.admitted) == (Outcome.ANSWERED, False)
+        assert [row.entry.answer for row in whole.cache.rows()] == ['seats']
+
+
+@pytest.mark.parametrize(('name', 'value', 'error', 'words'), [
+    ('l1__knowledge', ['/none/here.yaml'], KnowledgeError, '/none/here.yaml'),
+    ('filler__phrases_file', '/none/phrases.yaml', PhraseError, '/none/phrases.yaml'),
+    ('l2__persona_file', '/none/persona.yaml', PersonaError, '/none/persona.yaml'),
+    ('l2__base_url', 'ftp://cloud', ConfigError, 'ftp://cloud'),
+])
+async def test_what_cannot_be_loaded_is_named(
+    tmp_path: FilePath, knowledge: FilePath, name: str, value: object, error: type[Exception], words: str
+) -> None:
+    config = configured(tmp_path, **{name: value})
+    with pytest.raises(error, match=words):
+        Assembly(lambda: config, SystemClock(), outlet=Ledger(), sink=NullSink())
+
+
+async def test_a_missing_lexicon_is_named(
+    tmp_path: FilePath, knowledge: FilePath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def absent(_folder: FilePath) -> None:
+        raise LexiconError('There is no volatile.<language>.txt.')
+
+    monkeypatch.setattr(assembly_module.Lexicon, 'read', absent)
+    with pytest.raises(LexiconError):
+        Assembly(lambda: configured(tmp_path), SystemClock(), outlet=Ledger(), sink=NullSink())
+
+
+async def test_without_a_filler_model_there_are_placeholders(
+    tmp_path: FilePath, knowledge: FilePath, caplog: pytest.LogCaptureFixture
+) -> None:
+    gate = asyncio.Event()
+    async with scripted_cloud(Script([gate, STORY])) as cloud, assembled(
+        configured(tmp_path, cloud, filler__generator=True, filler__model='/none/model.gguf')
+    ) as (whole, outlet):
+        assert '/none/model.gguf' in whole.generator_error
+        turn = whole.dialogue.submit(Utterance(LIGHTHOUSE, SystemClock().monotonic()))
+        await until(lambda: outlet.frames)
+        gate.set()
+        await until(lambda: turn.silent)
+        assert turn.record.filler_reason == 'placeholder: no generator'
+    assert any('fillers are placeholders only' in each.message for each in caplog.records)
+
+
+async def test_a_robot_that_cannot_speak_says_so_and_goes_on_in_text(
+    tmp_path: FilePath, knowledge: FilePath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with scripted_cloud(STORY) as cloud, assembled(
+        configured(tmp_path, cloud, speech__enabled=True)
+    ) as (whole, outlet):
+
+        async def mute(_text: str, _locale: str) -> None:
+            raise SpeechError('no engine')
+
+        monkeypatch.setattr(whole.voice.synthesizer, 'synthesise', mute)
+        await whole.warm_up()
+        assert whole.voice.error == 'no engine'
+        assert (await ask(whole, FOX)).record.speech_outcome == 'failed: no engine'
+        assert outlet.turns[0].outcome is Outcome.ANSWERED
+
+
+async def test_the_key_of_the_endpoint_comes_from_the_environment(
+    tmp_path: FilePath, knowledge: FilePath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv('PACE_L2_API_KEY', 'test-key')
+    monkeypatch.setenv('PACE_L2_MODEL', 'test-model')
+    async with scripted_cloud(STORY) as cloud, assembled(configured(tmp_path, cloud)) as (whole, _outlet):
+        await ask(whole, LIGHTHOUSE)
+        assert cloud.headers[0].get('Authorization', cloud.headers[0].get('authorization')) == 'Bearer test-key'
+        assert cloud.requests[0]['model'] == 'test-model'
+        assert 'test-key' not in repr(whole.endpoint)
+    assert 'test-key' not in (tmp_path / 'data' / 'turns.jsonl').read_text(encoding='utf-8')
+
+
+async def test_the_shipped_showroom(tmp_path: FilePath) -> None:
+    """The packaged knowledge, phrases and persona, with real speech into silence."""
+    async with scripted_cloud(answer('您好。')) as cloud, assembled(
+        configured(tmp_path, cloud, l1__knowledge=[], speech__enabled=True, locale='zh-CN')
+    ) as (whole, _outlet):
+        await whole.warm_up()
+        assert whole.voice.error == ''
+        turn = whole.dialogue.submit(Utterance('整车质保几年？', SystemClock().monotonic()))
+        await until(turn.ended.is_set)
+        assert (turn.record.path, turn.record.entry_ids) == (Path.L1, ('warranty-vehicle',))
+        await until(lambda: any(onset.modality.name == 'SPEECH' for onset in turn.record.onsets))
+        whole.dialogue.stop_all('enough')
+        await until(lambda: turn.silent)
+        assert turn.record.speech_outcome == 'stopped'
