@@ -399,6 +399,7 @@ async def test_a_filler_launched_for_a_broken_turn_is_cancelled(
     async with scripted_cloud(STORY) as cloud, open_house(
         folder, embedder, cloud, FILLING, generator=generator
     ) as house:
+        monkeypatch.setattr('pace_ros.filler.fillers.GRACE', 0.0)
         monkeypatch.setattr(house.levels.knowledge, 'search', failing)
         assert (await house.ask(LIGHTHOUSE)).outcome is Outcome.FAILED
         assert generator.jobs[0].cancelled

@@ -90,7 +90,7 @@ class FillerDesk:
         self._next = 0
 
     def launch(self, question: str, locale: str, avoid: str) -> PendingFiller:
-        """Launch a filler that is not ``avoid``. It never fails: where nothing can be generated there are placeholders."""
+        """Launch a filler that is not ``avoid``. Never fails: where nothing can be generated there are placeholders."""
         return PendingFiller(self, question, locale, avoid)
 
     def generate(self, question: str, locale: str, avoid: str) -> FillerJob:

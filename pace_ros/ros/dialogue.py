@@ -180,6 +180,14 @@ def spin(executor: SingleThreadedExecutor) -> None:
         return
 
 
+def started(node: DialogueNode) -> bool:
+    """Configure and activate, if the node is to do that by itself; says whether nothing went wrong."""
+    if not node.config().autostart:
+        return True
+    success = TransitionCallbackReturn.SUCCESS
+    return node.trigger_configure() == success and node.trigger_activate() == success
+
+
 def main() -> None:
     """Run the node until SIGINT or SIGTERM, then put everything on disk and end."""
     sys.setswitchinterval(SWITCH_INTERVAL)
@@ -191,20 +199,15 @@ def main() -> None:
         node = DialogueNode()
     except ConfigError as error:
         sys.exit(str(error))
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    if node.config().autostart and (
-        node.trigger_configure() != TransitionCallbackReturn.SUCCESS
-        or node.trigger_activate() != TransitionCallbackReturn.SUCCESS
-    ):
-        stop.set()
-        code = 1
-    else:
-        code = 0
-    spinner = threading.Thread(target=spin, args=(executor,), name='ros', daemon=True)
-    spinner.start()
-    stop.wait()
-    executor.shutdown(timeout_sec=0.5)
+    code = 0 if started(node) else 1
+    if code == 0:
+        executor = SingleThreadedExecutor()
+        executor.add_node(node)
+        spinner = threading.Thread(target=spin, args=(executor,), name='ros', daemon=True)
+        spinner.start()
+        stop.wait()
+        executor.shutdown(timeout_sec=0.5)
+        spinner.join(timeout=0.5)
     node.trigger_shutdown()
     node.destroy_node()
     rclpy.try_shutdown()

@@ -4,11 +4,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from harness import BOOK, ScriptedGenerator
+from harness import BOOK, ScriptedGenerator, until
 
 from pace_ros.config import Filler
 from pace_ros.filler import FillerDesk, FillerFailed, FillerGenerator
-from pace_ros.filler.fillers import GRACE
 
 
 def desk(generator: FillerGenerator | None) -> FillerDesk:
@@ -96,8 +95,7 @@ async def test_a_generation_begins_by_itself_but_not_if_cancelled_before() -> No
     cancelled, kept = (desk(generator).launch(name, 'en', '') for name in ('cancelled', 'kept'))
     assert not generator.jobs
     cancelled.cancel()
-    while not generator.jobs:
-        await asyncio.sleep(GRACE)
+    await until(lambda: generator.jobs)
     assert [job.question for job in generator.jobs] == ['kept']
     assert (cancelled.begun, kept.begun) == (False, True)
     kept.cancel()

@@ -100,8 +100,9 @@ def test_a_turn_over_dds_is_complete_and_in_order(
     heard.say('What is the weather on Mars?', locale='en-US')
     (turn,) = heard.turns(1)
     heard.spin(0.3)
-    names = [name for name, _ in heard.order if name in ('filler', 'answer', 'turn')]
-    assert names == ['filler', 'answer', 'answer', 'answer', 'turn']
+    said = [(message.header.stamp, name) for name, message in heard.order if name in ('filler', 'answer', 'turn')]
+    names = [name for _, name in sorted(said, key=lambda pair: (pair[0].sec, pair[0].nanosec))]
+    assert names == ['filler', 'answer', 'answer', 'answer', 'turn'], 'by stamp: topics may overtake each other'
     check_frames(frames_by_turn(heard)[turn.turn_id], turn)
     assert (turn.path, turn.answer, turn.filler_shown) == (Path.L2, 'Mars is cold.', True)
     assert 0.0 < turn.filler_elapsed < turn.ptfr
