@@ -11,6 +11,7 @@ import numpy as np
 import rclpy
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 from std_srvs.srv import Trigger
 from unique_identifier_msgs.msg import UUID
@@ -31,7 +32,7 @@ class AskClient:
     def __init__(self, namespace: str = '') -> None:
         self._own_context = not rclpy.ok()
         if self._own_context:
-            rclpy.init()
+            rclpy.init(signal_handler_options=SignalHandlerOptions.NO)  # Ctrl-C cancels a question, not the context
         self._node = rclpy.create_node(f'ask_{time.time_ns() % 1_000_000_000}', namespace=namespace or None)
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self._node)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -64,6 +65,27 @@ def test_a_failed_turn_gives_exit_code_one(robot: Callable[..., Any]) -> None:
     result = run_ask('What is the weather on Mars?')
     assert result.returncode == 1
     assert 'FAILED by FALLBACK' in result.stdout
+
+
+def test_ctrl_c_cancels_the_question_and_not_more(
+    cloud: Callable[..., Any], robot: Callable[..., Any], listener: Callable[..., Any]
+) -> None:
+    robot(cloud(Script([sse(chunk('Once upon')), STALL])).base_url, 'l2.inter_token_timeout:=30.0')
+    heard = listener()
+    process = subprocess.Popen(
+        [sys.executable, '-m', 'pace_ros.ros.ask'], env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
+    )
+    assert process.stdin is not None
+    process.stdin.write('Tell me a long story\n')
+    process.stdin.flush()
+    heard.until(lambda: bool(heard.heard['answer']))
+    process.send_signal(signal.SIGINT)
+    assert heard.turns(1)[0].outcome == Outcome.CANCELLED
+    output, errors = process.communicate(f'{KNOWN}\n/quit\n', timeout=30.0)
+    assert 'CANCELLED by L2' in output
+    assert 'ANSWERED by L1' in output
+    assert (process.returncode, errors) == (0, '')
 
 
 def test_without_a_node_it_says_what_to_start() -> None:
