@@ -21,7 +21,7 @@ from support import Script, ScriptedCloud, scripted_cloud
 from pace_msgs import msg
 from pace_ros.ros.qos import EVENTS, STATE
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 START_DEADLINE = 60.0
 QUICK = ['speech.enabled:=false', 'filler.generator:=false', 'l0.file:=none']
 

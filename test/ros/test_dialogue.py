@@ -3,6 +3,9 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
+import time
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path as FilePath
@@ -11,6 +14,7 @@ from typing import Any
 import pytest
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState, GetState
+from node_process import ROOT, environment
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import DescribeParameters, SetParameters
 from std_msgs.msg import Bool
@@ -427,3 +431,21 @@ def test_records_without_text_hold_no_word_said(
     line = (tmp_path / 'turns.jsonl').read_text()
     assert 'Lark' not in line
     assert json.loads(line)['path'] == 'L1'
+
+
+def test_the_shipped_parameter_file_starts_the_node(tmp_path: FilePath) -> None:
+    with (tmp_path / 'log').open('w') as log:
+        parameters = ['--ros-args', '--params-file', str(ROOT / 'config/pace.yaml')]
+        process = subprocess.Popen(
+            [sys.executable, '-m', 'pace_ros.ros.dialogue', *parameters],
+            env=environment(PACE_DATA_DIR=str(tmp_path)), stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
+        )
+    try:
+        deadline = time.monotonic() + 60.0
+        while 'listening' not in (tmp_path / 'log').read_text():
+            assert process.poll() is None, (tmp_path / 'log').read_text()
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    finally:
+        process.terminate()
+        assert process.wait(10.0) == 0
