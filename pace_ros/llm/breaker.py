@@ -22,6 +22,10 @@ class Permit:
         """Count the request as a success."""
         self._settle(outcome=True)
 
+    def give_back(self) -> None:
+        """Count the request as nothing: its failure says nothing of the endpoint."""
+        self._settle(outcome=None)
+
     def __enter__(self) -> Permit:
         return self
 

@@ -23,6 +23,7 @@ DONE = '[DONE]'
 UNSAID = 'unsaid'  # the stream ended in order but gave no finish reason: fit to say, not to cache
 BACKOFF = 0.2  # s before a retry the server asked no time for
 TRANSIENT = {408, 409, 425, 429, 500, 502, 503, 504}
+REQUEST_AT_FAULT = {400, 413, 422}  # this question was refused, the endpoint is well
 ERROR_BODY_BYTES = 2000
 TAIL_WAIT = 0.1  # s for what follows a whole answer: usage, [DONE], the end of the response
 
@@ -124,6 +125,8 @@ class ChatClient:
                     error.args = (self._redacted(str(error)),)
                     pause = self._pause(error, report, deadlines)
                     if pause is None:
+                        if isinstance(error, L2Refused) and error.status in REQUEST_AT_FAULT:
+                            permit.give_back()
                         raise
                     await anyio.sleep(pause)
             permit.succeed()

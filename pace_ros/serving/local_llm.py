@@ -62,7 +62,7 @@ def main() -> None:
     sys.stdout.write(f'{server.listening_address}/v1\n')
     sys.stdout.flush()
     stop.wait()
-    os._exit(0)
+    del server
 
 
 if __name__ == '__main__':

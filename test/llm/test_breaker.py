@@ -233,3 +233,11 @@ def test_one_after_the_other_it_follows_the_rules(steps: list[str]) -> None:
         else:
             with contextlib.suppress(asyncio.CancelledError), permit:
                 raise asyncio.CancelledError
+
+
+def test_a_permit_given_back_counts_as_nothing() -> None:
+    breaker = Breaker(failures=1, cooldown=1.0, clock=VirtualClock())
+    with pytest.raises(BreakerOpen), breaker.acquire() as permit:
+        permit.give_back()
+        raise BreakerOpen('this does not count any more')
+    assert breaker.state == 'closed'

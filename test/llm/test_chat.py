@@ -716,6 +716,12 @@ class TestBreaker:
             await listen(client)
             assert client.breaker.state == 'open'
 
+    @pytest.mark.parametrize(('status', 'state'), [(400, 'closed'), (422, 'closed'), (401, 'open'), (404, 'open')])
+    async def test_a_refused_question_does_not_speak_against_the_endpoint(self, status: int, state: str) -> None:
+        async with talking_to(Script([b'{}'], status=status), breaker_failures=1, retries=0) as (_, client):
+            assert (await listen(client)).error is not None
+            assert client.breaker.state == state
+
 
 class TestCancellation:
     @pytest.mark.parametrize('steps', [[STALL], [sse(chunk('Hel')), STALL], [sse(chunk('', role='assistant')), STALL]])
