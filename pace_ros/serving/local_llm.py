@@ -62,7 +62,7 @@ def main() -> None:
     sys.stdout.write(f'{server.listening_address}/v1\n')
     sys.stdout.flush()
     stop.wait()
-    del server
+    os._exit(0)  # taken down in order, the server would first finish every answer under way
 
 
 if __name__ == '__main__':

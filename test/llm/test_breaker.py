@@ -237,7 +237,7 @@ def test_one_after_the_other_it_follows_the_rules(steps: list[str]) -> None:
 
 def test_a_permit_given_back_counts_as_nothing() -> None:
     breaker = Breaker(failures=1, cooldown=1.0, clock=VirtualClock())
-    with pytest.raises(BreakerOpen), breaker.acquire() as permit:
+    with contextlib.suppress(L2Error), breaker.acquire() as permit:
         permit.give_back()
-        raise BreakerOpen('this does not count any more')
+        raise L2Error('this does not count any more')
     assert breaker.state == 'closed'
