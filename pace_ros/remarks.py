@@ -4,9 +4,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import yaml
-
 from pace_ros.language import is_blank, language
+from pace_ros.wording import read_by_language
 
 KINDS = ('apology', 'interrupted', 'repeat')
 
@@ -24,17 +23,14 @@ class Remarks:
     @classmethod
     def read(cls, path: Path) -> Remarks:
         """Read the remarks by language. Raises RemarkError naming file and field."""
-        try:
-            content = yaml.safe_load(path.read_text(encoding='utf-8'))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            raise RemarkError(f'{path} cannot be read: {error}.') from error
-        if not isinstance(content, dict) or 'en' not in content:
-            raise RemarkError(f"{path}: must map languages to remarks, 'en' among them.")
-        for key, texts in content.items():
+        remarks = {}
+        for key, texts in read_by_language(path, 'remarks', RemarkError).items():
+            fields = texts if isinstance(texts, dict) else {}
             for kind in KINDS:
-                if not isinstance(texts, dict) or not isinstance(texts.get(kind), str) or is_blank(texts[kind]):
+                if not isinstance(fields.get(kind), str) or is_blank(fields[kind]):
                     raise RemarkError(f"{path}, field '{key}.{kind}': must be text.")
-        return cls(content)
+            remarks[key] = fields
+        return cls(remarks)
 
     def apology(self, locale: str) -> str:
         """Said when neither the model nor the knowledge base can answer."""

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeGuard
 
-import yaml
-
 from pace_ros.filler.safety import rejection
 from pace_ros.language import language
+from pace_ros.wording import read_by_language
 
 
 class PhraseError(ValueError):
@@ -40,13 +39,8 @@ class PhraseBook:
     @classmethod
     def read(cls, path: Path, max_chars: int) -> PhraseBook:
         """Read and check every phrase against the safety filter. Raises PhraseError naming file and field."""
-        try:
-            content = yaml.safe_load(path.read_text(encoding='utf-8'))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            raise PhraseError(f'{path} cannot be read: {error}.') from error
-        if not isinstance(content, dict) or 'en' not in content:
-            raise PhraseError(f"{path}: must map languages to phrases, 'en' among them.")
-        return cls({str(key): _phrases(fields, f'{path}, field {key}', max_chars) for key, fields in content.items()})
+        content = read_by_language(path, 'phrases', PhraseError)
+        return cls({key: _phrases(fields, f'{path}, field {key}', max_chars) for key, fields in content.items()})
 
     def of(self, locale: str) -> Phrases:
         """The phrases of a locale's language."""

@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from pace_ros.language import language
 from pace_ros.llm.chat import Message
 from pace_ros.retrieval import RetrievalHit
+from pace_ros.wording import read_by_language
 
 
 class PersonaError(ValueError):
@@ -40,20 +39,14 @@ class PromptBook:
     @classmethod
     def read(cls, path: Path) -> PromptBook:
         """Read the persona by language. Raises PersonaError naming file and field."""
-        try:
-            content = yaml.safe_load(path.read_text(encoding='utf-8'))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            raise PersonaError(f'{path} cannot be read: {error}.') from error
-        if not isinstance(content, dict) or 'en' not in content:
-            raise PersonaError(f"{path}: must map languages to wordings, 'en' among them.")
         wordings = {}
-        for key, fields in content.items():
+        for key, fields in read_by_language(path, 'wordings', PersonaError).items():
             if not isinstance(fields, dict):
                 raise PersonaError(f"{path}, field '{key}': must be a mapping.")
             for name in ('persona', 'plain', 'passages'):
                 if not isinstance(fields.get(name), str):
                     raise PersonaError(f"{path}, field '{key}.{name}': must be text.")
-            wordings[str(key)] = _Wording(*(fields[name].strip() for name in ('persona', 'plain', 'passages')))
+            wordings[key] = _Wording(*(fields[name].strip() for name in ('persona', 'plain', 'passages')))
         return cls(wordings)
 
     def messages(
