@@ -48,7 +48,11 @@ def is_blank(text: str) -> bool:
 
 def is_encodable(text: str) -> bool:
     """Whether a text can be written as UTF-8, i.e. has no lone surrogate, and no NUL."""
-    return '\0' not in text and not any('\ud800' <= char <= '\udfff' for char in text)
+    try:
+        text.encode('utf-8')
+    except UnicodeEncodeError:
+        return False
+    return '\0' not in text
 
 
 def chunks(text: str, size: int) -> Iterator[str]:

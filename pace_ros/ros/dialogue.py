@@ -35,7 +35,7 @@ STATE_PERIOD = 1.0  # s
 WARM_UP_DEADLINE = 20.0  # s
 CLOSE_DEADLINE = 4.0  # s
 # The interpreter hands the processor to another thread this often (s); its default of 5 ms shows in an answer of 2 ms.
-SWITCH_INTERVAL = 0.0005
+SWITCH_INTERVAL = 0.0001
 
 
 class DialogueNode(LifecycleNode):
