@@ -166,6 +166,7 @@ def main() -> None:
         echo()
         return
     rclpy.init()
+    faiss.omp_set_num_threads(1)  # as the node does
     embedder = open_embedder(Embedding())
     for size in [int(each) for each in sys.argv[1:]] or SIZES:
         compare(size, embedder)

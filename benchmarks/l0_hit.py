@@ -102,6 +102,7 @@ def main() -> None:
     """Measure every size."""
     sizes = [int(each) for each in sys.argv[1:]] or SIZES
     sys.setswitchinterval(SWITCH_INTERVAL)
+    faiss.omp_set_num_threads(1)  # as the node does
     rclpy.init()
     with tempfile.TemporaryDirectory() as folder:
         node = DialogueNode(parameter_overrides=[

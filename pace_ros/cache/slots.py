@@ -6,9 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pace_ros.embedding import Vector
-
-# One query at a time gains nothing from FAISS's threads, which would spin beside the encoder and the filler.
-faiss.omp_set_num_threads(1)
+from pace_ros.nearest import nearest
 
 
 class VectorSlots:
@@ -52,10 +50,7 @@ class VectorSlots:
 
     def nearest(self, query: Vector, k: int) -> list[tuple[int, float]]:
         """The ``k`` nearest slots with their cosine, best first; freed and absent ones score no more than 0."""
-        if self._index.ntotal == 0 or not np.isfinite(query).all():
-            return []
-        scores, slots = self._index.search(query[None, :], min(k, self._index.ntotal))
-        return [(int(slot), float(score)) for slot, score in zip(slots[0], scores[0], strict=True) if slot >= 0]
+        return nearest(self._index, query, k)
 
     def _row(self, slot: int) -> npt.NDArray[np.float32]:
         rows: npt.NDArray[np.float32] = faiss.rev_swig_ptr(self._index.get_xb(), self._index.ntotal * self._index.d)

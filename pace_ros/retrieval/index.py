@@ -8,6 +8,7 @@ import faiss
 import numpy as np
 
 from pace_ros.embedding import Embedder, Vector
+from pace_ros.nearest import nearest
 from pace_ros.retrieval.entry import KnowledgeEntry, RetrievalHit
 
 
@@ -31,8 +32,6 @@ class KnowledgeIndex:
 
     def search(self, vector: Vector, k: int, today: datetime.date) -> list[RetrievalHit]:
         """The ``k`` best entries valid today, each with its best cosine, best first; ``vector`` has shape (d,)."""
-        if not np.isfinite(vector).all():
-            return []
         wanted = min(self._index.ntotal, k * max(self._most, 1))
         while True:
             hits = self._best(vector, wanted, today)
@@ -41,10 +40,9 @@ class KnowledgeIndex:
             wanted = min(self._index.ntotal, wanted * 4)  # entries out of date took the places
 
     def _best(self, vector: Vector, wanted: int, today: datetime.date) -> list[RetrievalHit]:
-        scores, rows = self._index.search(vector[None, :], wanted)
         best: dict[str, RetrievalHit] = {}
-        for score, row in zip(scores[0], rows[0], strict=True):
+        for row, score in nearest(self._index, vector, wanted):
             entry = self._owner[row]
             if entry.entry_id not in best and entry.is_valid(today):
-                best[entry.entry_id] = RetrievalHit(entry, float(score))
+                best[entry.entry_id] = RetrievalHit(entry, score)
         return list(best.values())
