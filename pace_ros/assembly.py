@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import timeit
@@ -49,41 +50,43 @@ class Assembly:
 
     def __init__(self, config: Callable[[], Config], clock: Clock, *, outlet: Outlet, sink: Sink) -> None:
         """Load everything. Raises the parts' own errors, each a sentence that names the file or parameter at fault."""
-        now = config()
         self._config = config
-        self.embedder = open_embedder(now.embedding)
-        paths = [Path(path).expanduser() for path in now.l1.knowledge] or [packaged.config_dir() / 'knowledge']
-        self.knowledge = KnowledgeBase(paths, self.embedder, clock)
-        self.cache = SemanticCache(
-            dimension=self.embedder.dimension, capacity=now.l0.capacity, half_life=now.l0.half_life, clock=clock
-        )
-        self._cache_file = _data_file(now, now.l0.file, 'l0.npz')
-        self._restore_cache()
-        book = PhraseBook.read(_or_packaged(now.filler.phrases_file, 'fillers.yaml'), now.filler.max_chars)
-        prompts = PromptBook.read(_or_packaged(now.l2.persona_file, 'persona.yaml'))
-        remarks = Remarks.read(packaged.config_dir() / 'remarks.yaml')
-        volatility = Lexicon.read(packaged.config_dir() / 'lexicon')
-        self.endpoint = endpoint_of(now.l2, os.environ)
-        self.llm = ChatClient(self.endpoint, lambda: config().l2, clock)
-        self.generator_error = ''
-        self.fillers = FillerDesk(self._open_generator(now, book), book, lambda: config().filler)
-        self.router = StaticRouter(lambda: config().router)
-        record_file = _data_file(now, now.record.file, 'turns.jsonl')
-        self.writer = RecordWriter(record_file) if record_file else None
-        self.saver = self._open_saver()
-        self.voice = Voice(Pyttsx3Synthesizer(now.speech.rate), sink)
-        self.cascade = Cascade(
-            Levels(
+        now = config()
+        with contextlib.ExitStack() as begun:  # what has a thread is closed again if a later part cannot be opened
+            self.embedder = open_embedder(now.embedding)
+            paths = [Path(path).expanduser() for path in now.l1.knowledge] or [packaged.config_dir() / 'knowledge']
+            self.knowledge = KnowledgeBase(paths, self.embedder, clock)
+            self.cache = SemanticCache(
+                dimension=self.embedder.dimension, capacity=now.l0.capacity, half_life=now.l0.half_life, clock=clock
+            )
+            self._cache_file = _data_file(now, now.l0.file, 'l0.npz')
+            self._restore_cache()
+            remarks = Remarks.read(packaged.config_dir() / 'remarks.yaml')
+            self.endpoint = endpoint_of(now.l2, os.environ)
+            self.llm = ChatClient(self.endpoint, lambda: config().l2, clock)
+            self.router = StaticRouter(lambda: config().router)
+            prompts = PromptBook.read(_or_packaged(now.l2.persona_file, 'persona.yaml'))
+            volatility = Lexicon.read(packaged.config_dir() / 'lexicon')
+            record_file = _data_file(now, now.record.file, 'turns.jsonl')
+            self.writer = RecordWriter(record_file) if record_file else None
+            if self.writer is not None:
+                begun.callback(self.writer.close)
+            self.saver = self._open_saver()
+            if self.saver is not None:
+                begun.callback(self.saver.close)
+            self.generator_error = ''
+            self.fillers = self._open_fillers(now)
+            begun.callback(self.fillers.close)
+            self.voice = Voice(Pyttsx3Synthesizer(now.speech.rate), sink)
+            levels = Levels(
                 embedder=self.embedder, cache=self.cache, knowledge=self.knowledge, volatility=volatility,
                 router=self.router, fillers=self.fillers, llm=self.llm, prompts=prompts, remarks=remarks,
-            ),
-            config,
-            clock,
-            embed_seconds=self._embed_seconds(),
-        )
-        self.dialogue = Dialogue(
-            self.cascade, config, clock=clock, outlet=outlet, voice=self.voice, writer=self.writer, remarks=remarks
-        )
+            )
+            self.cascade = Cascade(levels, config, clock, embed_seconds=self._embed_seconds())
+            self.dialogue = Dialogue(
+                self.cascade, config, clock=clock, outlet=outlet, voice=self.voice, writer=self.writer, remarks=remarks
+            )
+            begun.pop_all()
 
     def reload_knowledge(self) -> KnowledgeChange:
         """Read the knowledge files again; answers built on a changed entry leave the cache. Raises KnowledgeError."""
@@ -146,6 +149,10 @@ class Assembly:
         return CacheSaver(
             self.cache, self._cache_file, self.embedder.fingerprint, lambda: self._config().l0.save_period
         )
+
+    def _open_fillers(self, config: Config) -> FillerDesk:
+        book = PhraseBook.read(_or_packaged(config.filler.phrases_file, 'fillers.yaml'), config.filler.max_chars)
+        return FillerDesk(self._open_generator(config, book), book, lambda: self._config().filler)
 
     def _open_generator(self, config: Config, book: PhraseBook) -> LlamaFillers | None:
         """A robot whose filler model is missing still has its placeholders."""

@@ -5,7 +5,7 @@ import asyncio
 import contextlib
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
@@ -35,8 +35,13 @@ QUICK_ENTRIES = 5000  # an index of which FAISS searches in about a millisecond
 
 @dataclass
 class _Query:
-    """What the levels learn of one question; ``vector`` has shape (d,), None if there is none."""
+    """What the levels learn of one question; ``vector`` has shape (d,), None if there is none.
 
+    ``may_recall`` is false for L0 switched off, and for a volatile question whose answers are never cached: a stable
+    question much like it may have been.
+    """
+
+    may_recall: bool = False
     vector: Vector | None = None
     hits: tuple[RetrievalHit, ...] = ()
     knowledge_version: int = 0
@@ -70,6 +75,7 @@ class Cascade:
         levels.router.observe_arrival()
         decision = levels.router.decide()
         turn.routed_by(decision)
+        self._classify(turn)
         filler = self._launch_filler(turn, conversation)
         try:
             match = await self._recall(turn, query, decision)
@@ -98,13 +104,8 @@ class Cascade:
     # -- before the levels ------------------------------------------------------------------------------------------
 
     def _classify(self, turn: LiveTurn) -> None:
-        """Volatile by the wording of the question, or by the flag of the knowledge entry it is nearest to.
-
-        A classifier that fails costs no answer: its question counts as volatile.
-        """
+        """Volatile by the wording of the question; where the classifier fails, volatile too."""
         record = turn.record
-        if record.volatile_query:
-            return
         try:
             verdict = self._levels.volatility.classify(turn.utterance.text, turn.utterance.locale)
             record.volatile_query, record.volatile_reason = verdict.volatile, verdict.reason
@@ -129,9 +130,10 @@ class Cascade:
         """Look for an earlier answer: the same words first, else embed once and search."""
         match = CacheMatch(None, math.nan)
         switches, scope = turn.switches, scope_of(turn.utterance.locale)
-        if switches.l0:
+        query.may_recall = switches.l0 and not (turn.record.volatile_query and switches.volatility == 'deny')
+        if query.may_recall:
             match = self._levels.cache.recall_exact(turn.utterance.text, scope)
-        if match.entry is None and (switches.l0 or switches.l1 or switches.rag):
+        if match.entry is None and (query.may_recall or switches.l1 or switches.rag):
             stale = match.stale
             if self._is_quick(turn.utterance.text):
                 match = self._embed_and_recall(turn, query, decision, scope)
@@ -149,7 +151,7 @@ class Cascade:
             return CacheMatch(None, math.nan)
         finally:
             turn.embedded(self._clock.monotonic())
-        if not turn.switches.l0:
+        if not query.may_recall:
             return CacheMatch(None, math.nan)
         return self._levels.cache.recall(query.vector, scope, decision.theta_cache)
 
@@ -171,10 +173,17 @@ class Cascade:
         if best is None:
             return None
         turn.record.retrieval_score = best.score
-        if best.entry.volatile and best.score >= self._config().fallback.floor:
-            turn.record.volatile_query, turn.record.volatile_reason = True, f'knowledge: {best.entry.entry_id}'
         near = best.score >= decision.theta_direct
-        return best if turn.switches.l1 and near and self._may_answer(best, turn) else None
+        if not (turn.switches.l1 and near and self._may_answer(best, turn)):
+            return None
+        self._note_volatile(turn, [best])
+        return best
+
+    def _note_volatile(self, turn: LiveTurn, hits: Sequence[RetrievalHit]) -> None:
+        """An answer ages with any knowledge it is made of."""
+        for hit in hits:
+            if hit.entry.volatile:
+                turn.record.volatile_query, turn.record.volatile_reason = True, f'knowledge: {hit.entry.entry_id}'
 
     async def _search(self, vector: Vector) -> tuple[RetrievalHit, ...]:
         return tuple(await self._off_loop(self._levels.knowledge.search, vector, self._config().l1.top_k))
@@ -188,10 +197,8 @@ class Cascade:
         self._deliver(turn, [hit.entry.answer(turn.utterance.locale) or ''], reason)
 
     def _deliver(self, turn: LiveTurn, pieces: list[str], reason: str = '') -> None:
-        """Say all of it; what only the record wants to know comes after."""
         for number, piece in enumerate(pieces, start=1):
             turn.answer(piece, last=number == len(pieces))
-        self._classify(turn)
         turn.end(Outcome.ANSWERED, reason)
 
     # -- L2 ---------------------------------------------------------------------------------------------------------
@@ -201,12 +208,12 @@ class Cascade:
     ) -> None:
         """Ask the language model and relay its answer; a filler may fill the wait for its first token."""
         turn.path_decided(Path.L2)
-        self._classify(turn)
         report, version = Completion(), query.knowledge_version
         waiting = asyncio.create_task(self._fill_the_wait(turn, conversation, filler), name=f'wait {turn.turn_id}')
         floor = self._config().l1.passage_floor
         passages = [hit for hit in query.hits if turn.switches.rag and hit.score >= floor]
         turn.record.entry_ids = tuple(hit.entry.entry_id for hit in passages)
+        self._note_volatile(turn, passages)
         history = self._config().l2.history_turns
         messages = self._levels.prompts.messages(
             turn.utterance.text,

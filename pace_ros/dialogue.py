@@ -109,11 +109,10 @@ class Dialogue:
     def voice_activity(self, *, active: bool) -> None:
         """The visitor begins or ceases to speak. Beginning over the robot's own speech is a barge-in, if configured."""
         began, self._visitor_speaks = active and not self._visitor_speaks, active
-        track = self._voice.speaking if self._voice is not None else None
-        if not began or not self._config().barge_in.on_voice or track is None:
+        if not began or not self._config().barge_in.on_voice:
             return
         for turn in list(self._turns):
-            if turn.owns(track):
+            if turn.talking:  # also in the gap between two sentences
                 turn.stop(Outcome.PREEMPTED, 'the visitor began to speak')
 
     def end_conversation(self, conversation_id: str) -> bool:
@@ -124,6 +123,10 @@ class Dialogue:
         if conversation.turn is not None:
             conversation.turn.stop(Outcome.CANCELLED, 'the conversation was ended')
         return True
+
+    def forget_idle(self) -> None:
+        """Forget the visitors who have been silent too long, without waiting for the next one to speak."""
+        self._conversations.forget_idle()
 
     async def aclose(self) -> None:
         """Stop every turn and wait, briefly, until their records are handed over."""
@@ -156,14 +159,16 @@ class Dialogue:
     def _wind_up(self, turn: LiveTurn, conversation: Conversation) -> None:
         """Called when the turn's task is over, also if it was cancelled before its first step."""
         conversation.last_used = self._clock.monotonic()
-        self._spawn(self._finish(turn), f'finish {turn.turn_id}')
+        self._spawn(self._finish(turn, conversation), f'finish {turn.turn_id}')
 
-    async def _finish(self, turn: LiveTurn) -> None:
+    async def _finish(self, turn: LiveTurn, conversation: Conversation | None = None) -> None:
         """The record is written when the turn's speech has ended or been stopped."""
         turn.end(Outcome.CANCELLED, 'stopped')
         turn.attend_now()
         await turn.spoken()
         self._turns.discard(turn)
+        if conversation is not None:
+            conversation.last_used = self._clock.monotonic()
         if self._writer is not None:
             self._writer.write(turn.record, keep_text=self._config().record.text)
 

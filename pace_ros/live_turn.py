@@ -73,6 +73,7 @@ class LiveTurn:
         self.on_end: Callable[[TurnRecord], None] | None = None
         self.on_frame: Callable[[ResponseFrame], None] | None = None
         self.silent = False
+        self._has_spoken = False
         now = clock.monotonic()
         self.record.received_wall = clock.wall() - (now - utterance.received)
         self.record.since_speech_end = utterance.since_speech_end
@@ -184,9 +185,10 @@ class LiveTurn:
         if self.task is not None:
             self.task.cancel()
 
-    def owns(self, track: SpeechTrack) -> bool:
-        """Whether this track is the turn's own speech."""
-        return self._speech is track
+    @property
+    def talking(self) -> bool:
+        """Whether the turn has begun to speak and has not ended."""
+        return self._has_spoken and not self.silent
 
     def hush(self) -> None:
         """Stop the turn's speech, if any is left."""
@@ -210,6 +212,9 @@ class LiveTurn:
         return self._speech
 
     def _speech_onset(self, content: Content, text: str) -> None:
+        self._has_spoken = True
+        if content is Content.ANSWER and not self.informative:
+            return  # an apology, a request to repeat: no answer begins
         first = all(each.modality is not Modality.SPEECH or each.content is not content for each in self.record.onsets)
         if first:
             self._onset(Modality.SPEECH, content, text)

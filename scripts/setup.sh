@@ -28,6 +28,8 @@ system_packages() {
   command -v make >/dev/null || missing+=(make)
   command -v espeak-ng >/dev/null || missing+=(espeak-ng)
   command -v aplay >/dev/null || missing+=(alsa-utils)
+  "$python" -c 'import os, sysconfig as s, sys; sys.exit(not os.path.exists(s.get_paths()["include"] + "/Python.h"))' \
+    || missing+=(python3-dev)
   "$python" -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
   [ ${#missing[@]} -eq 0 ] && return
   local become=()
@@ -47,7 +49,7 @@ done_once() {
   while [ "$1" != -- ]; do files+=("$1"); shift; done
   shift
   local stamp=$venv/.pace/$name now
-  now=$(cat "${files[@]}" "$venv/pyvenv.cfg" | sha256sum)
+  now=$(printf '%s' "$route" | cat - "${files[@]}" "$venv/pyvenv.cfg" | sha256sum)
   [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$now" ] && return
   "$@"
   mkdir -p "${stamp%/*}"
@@ -57,11 +59,17 @@ done_once() {
 pip() { "$venv/bin/python" -m pip --disable-pip-version-check install --quiet --no-warn-script-location --no-warn-conflicts "$@"; }
 
 make_venv() {
-  [ -x "$venv/bin/python" ] && return
+  if [ -x "$venv/bin/python" ]; then
+    [ "$(cat "$venv/.pace/route" 2>/dev/null)" = "$route" ] && return
+    say "the route is now '$route': making .venv anew"
+    rm -rf "$venv" install build
+  fi
   local sees=()
   [ "$route" = distro ] && sees=(--system-site-packages)
   say "creating .venv with $("$python" -V) (${route})"
   "$python" -m venv "${sees[@]}" "$venv"
+  mkdir -p "$venv/.pace"
+  echo "$route" >"$venv/.pace/route"
 }
 
 install_base() {

@@ -593,6 +593,33 @@ async def test_an_answer_built_on_volatile_knowledge_is_volatile(folder: FilePat
 
 
 @pytest.mark.anyio
+async def test_one_volatile_passage_of_several_makes_the_answer_volatile(folder: FilePath, embedder: Embedder) -> None:
+    async with scripted_cloud(STORY) as cloud, open_house(
+        folder, embedder, cloud, {'router.theta_direct': 0.99, 'l1.passage_floor': 0.0}
+    ) as house:
+        record = await house.ask('Which colours are there for the car?')
+        assert record.entry_ids[0] == 'colours'
+        assert 'hook' in record.entry_ids
+        assert (record.volatile_query, record.admitted) == (True, False)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(('policy', 'path'), [('deny', Path.L2), ('ttl', Path.L0)])
+async def test_a_volatile_question_gets_no_stable_answer_from_the_cache_under_deny(
+    folder: FilePath, embedder: Embedder, policy: str, path: Path
+) -> None:
+    stable, volatile = 'Which cars can I see here?', 'Which cars can I see here now?'
+    async with scripted_cloud(STORY) as cloud, open_house(
+        folder, embedder, cloud, {'volatility.policy': policy, 'router.theta_cache': 0.8, 'l2.rag': False}
+    ) as house:
+        assert (await house.ask(stable)).admitted
+        record = await house.ask(volatile)
+        assert record.volatile_query
+        assert record.path is path
+        assert (await house.ask(stable)).path is Path.L0
+
+
+@pytest.mark.anyio
 async def test_knowledge_changed_during_generation(folder: FilePath, embedder: Embedder) -> None:
     gate = asyncio.Event()
     async with scripted_cloud(gated(gate, 'A lamp.'), STORY) as cloud, open_house(folder, embedder, cloud) as house:

@@ -179,13 +179,14 @@ async def test_a_turn_knows_its_own_speech(clock: VirtualClock, outlet: Ledger) 
     one.end(Outcome.ANSWERED)
     await until(lambda: voice.speaking)
     assert voice.speaking is not None
-    assert one.owns(voice.speaking)
-    assert not other.owns(voice.speaking)
+    assert one.talking
+    assert not other.talking
     one.stop(Outcome.CANCELLED, 'stop')
     await one.spoken()
     assert (one.record.outcome, one.record.speech_outcome) == (Outcome.ANSWERED, 'stopped')
     assert sink.events == [('begin', 'One.'), ('cut', 'One.')]
     assert voice.speaking is None
+    assert not one.talking
 
 
 @pytest.mark.anyio

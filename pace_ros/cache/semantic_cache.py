@@ -108,11 +108,9 @@ class SemanticCache:
 
     def rows(self) -> list[CacheRow]:
         """A consistent copy of everything, for saving."""
-        with self._lock:
-            return [
-                CacheRow(entry, self._slots.vector(slot), float(self._weights[slot]))
-                for slot, entry in self._entries.items()
-            ]
+        with self._lock:  # no longer than copying takes: lookups wait for it
+            entries, vectors, weights = list(self._entries.items()), self._slots.vectors(), self._weights.copy()
+        return [CacheRow(entry, vectors[slot], float(weights[slot])) for slot, entry in entries]
 
     def restore(self, rows: Iterable[CacheRow]) -> None:
         """Put saved rows back, heaviest first as far as the capacity goes."""

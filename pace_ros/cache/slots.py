@@ -48,6 +48,13 @@ class VectorSlots:
         """A copy of the vector in a slot, shape (d,)."""
         return np.array(self._row(slot))
 
+    def vectors(self) -> npt.NDArray[np.float32]:
+        """A copy of all slots, shape (slots, d); the freed ones are zero."""
+        count, dimension = self._index.ntotal, self._index.d
+        if not count:
+            return np.zeros((0, dimension), np.float32)
+        return np.array(faiss.rev_swig_ptr(self._index.get_xb(), count * dimension)).reshape(count, dimension)
+
     def nearest(self, query: Vector, k: int) -> list[tuple[int, float]]:
         """The ``k`` nearest slots with their cosine, best first; freed and absent ones score no more than 0."""
         return nearest(self._index, query, k)

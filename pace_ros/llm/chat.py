@@ -96,7 +96,8 @@ class ChatClient:
         headers = {'Accept': 'text/event-stream'}
         if endpoint.api_key:
             headers['Authorization'] = f'Bearer {endpoint.api_key}'
-        self._http = httpx.AsyncClient(headers=headers, transport=transport)
+        # The environment's proxy is for the world outside, not for a server on this machine.
+        self._http = httpx.AsyncClient(headers=headers, transport=transport, trust_env=not endpoint.is_local)
 
     async def aclose(self) -> None:
         """Close the connection pool."""

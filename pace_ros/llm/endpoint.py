@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 from pace_ros.config import L2
 from pace_ros.settings import ConfigError
@@ -17,6 +18,11 @@ class Endpoint:
     base_url: str
     model: str
     api_key: str = field(default='', repr=False)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it runs on this machine."""
+        return urlsplit(self.base_url).hostname in {'127.0.0.1', 'localhost', '::1'}
 
 
 def endpoint_of(config: L2, environment: Mapping[str, str]) -> Endpoint:

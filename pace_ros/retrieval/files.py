@@ -133,21 +133,31 @@ def _read_csv(path: Path) -> Iterator[Located]:
 
 
 def _read_markdown(path: Path) -> Iterator[Located]:
-    """One passage for each heading with text below it; its id is the file's name and the heading."""
-    heading, start, body = path.stem, 1, []
-    lines = [*_content(path).splitlines(), '# ']
-    for number, line in enumerate(lines, start=1):
-        match = re.match(r'#{1,6}\s+(.*)|#\s*$', line)
-        if not match:
+    """One passage for each heading with text below it, named by the headings it stands under."""
+    for start, headings, text in _sections(_content(path).splitlines()):
+        title = ' / '.join(headings) or path.stem
+        passage = f'{title}\n{text}'
+        key = language(detect_locale(passage, 'en'))
+        yield f'{path}, line {start}', KnowledgeEntry(f'{path.stem}#{title}', {}, {key: passage}, source=path.name)
+
+
+def _sections(lines: Sequence[str]) -> Iterator[tuple[int, list[str], str]]:
+    """First line, headings from the outermost in, and text of each section; a fenced block holds no headings."""
+    headings: dict[int, str] = {}
+    start, body, fenced = 1, list[str](), False
+    for number, line in enumerate([*lines, '# '], start=1):
+        fenced = fenced != line.lstrip().startswith(('```', '~~~'))
+        match = re.match(r'(#{1,6})(?:\s+(.*?))?\s*#*\s*$', line)
+        if match is None or (fenced and number <= len(lines)):
             body.append(line)
             continue
         text = '\n'.join(body).strip()
         if not is_blank(text):
-            title = f'{heading}\n{text}'
-            key = language(detect_locale(title, 'en'))
-            entry = KnowledgeEntry(f'{path.stem}#{heading}', {}, {key: title}, source=path.name)
-            yield f'{path}, line {start}', entry
-        heading, start, body = (match.group(1) or '').strip(), number, []
+            yield start, [headings[level] for level in sorted(headings)], text
+        level = len(match.group(1))
+        headings = {outer: title for outer, title in headings.items() if outer < level}
+        headings[level] = match.group(2) or ''
+        start, body = number, []
 
 
 READERS: dict[str, Callable[[Path], Iterator[Located]]] = {

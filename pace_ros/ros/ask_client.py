@@ -124,5 +124,7 @@ class AskClient:
             remaining = deadline - time.monotonic()
             if remaining <= 0:
                 raise NoAnswer('The dialogue node did not answer in time.')
+            if not self._client.server_is_ready():
+                raise NoAnswer('The dialogue node has gone.')
             self._executor.spin_once(timeout_sec=min(remaining, 0.1))
         return future.result()

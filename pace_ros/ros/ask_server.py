@@ -71,6 +71,8 @@ class AskServer:
 
         def start() -> None:
             self._dialogue.submit(utterance, turn_id, on_frame=on_frame, on_end=ended.set_result)
+            if handle.is_cancel_requested:  # before there was a turn to cancel
+                self._dialogue.cancel(turn_id, 'the goal was cancelled')
 
         self._core.call_soon(start)
         record = await in_executor(self._node.executor, ended)

@@ -49,6 +49,8 @@ STAND_IN = {
     'l1.top_k': '2',
     'l2.extra_body': json.dumps(json.dumps({'stop': ['\n', '. ']})),
     'l2.first_token_timeout': '20.0',
+    'l2.inter_token_timeout': '20.0',
+    'l2.total_timeout': '50.0',
     'l2.temperature': '0.0',
 }
 

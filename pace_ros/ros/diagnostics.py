@@ -61,6 +61,7 @@ def _filler(assembly: Assembly, config: Config) -> Parts:
 def _speech(assembly: Assembly, config: Config) -> Parts:
     values: dict[str, object] = {
         'sink': assembly.voice.sink.name,
+        'speaking': assembly.voice.speaking is not None,
         'turns running': assembly.dialogue.running,
         'conversations': assembly.dialogue.open_conversations,
         'records written': assembly.writer.written if assembly.writer else 0,

@@ -1,10 +1,15 @@
 """The `dialogue` node: a lifecycle node around the core."""
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import gc
+import os
 import signal
 import sys
 import threading
 import time
+from types import FrameType
 from typing import Any
 
 import rclpy
@@ -34,6 +39,7 @@ from pace_ros.settings import ConfigError
 STATE_PERIOD = 1.0  # s
 WARM_UP_DEADLINE = 20.0  # s
 CLOSE_DEADLINE = 4.0  # s
+FAREWELL = 0.2  # s for the results of goals that were running
 # The interpreter hands the processor to another thread this often (s); its default of 5 ms shows in an answer of 2 ms.
 SWITCH_INTERVAL = 0.0001
 
@@ -41,11 +47,15 @@ SWITCH_INTERVAL = 0.0001
 class DialogueNode(LifecycleNode):
     """`configure` loads models and indexes, `activate` opens the ears, `inactive` is silent, `cleanup` frees all."""
 
-    def __init__(self, **options: Any) -> None:
-        """Declare the parameters. Raises ConfigError with a sentence that names the parameter at fault."""
+    def __init__(self, ended: threading.Event | None = None, **options: Any) -> None:
+        """Declare the parameters; ``ended`` is set when the node is shut down from outside.
+
+        Raises ConfigError with a sentence that names the parameter at fault.
+        """
         super().__init__('dialogue', **options)
         forward_logs(self.get_logger())
         self.config = NodeConfig(self, self._on_config)
+        self._ended = ended or threading.Event()
         self._clock_of_core = SystemClock()
         self._active = False
         self._core: CoreThread | None = None
@@ -92,8 +102,7 @@ class DialogueNode(LifecycleNode):
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Close the ears and stop what runs; its records are still published."""
-        self._active = False
-        self._stop_turns()
+        self.quiesce()
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -102,10 +111,16 @@ class DialogueNode(LifecycleNode):
         return super().on_cleanup(state)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """The same from any state."""
+        """The same from any state, and the process ends."""
         self._active = False
         self._release()
+        self._ended.set()
         return super().on_shutdown(state)
+
+    @property
+    def finalized(self) -> bool:
+        """Whether a lifecycle manager has shut the node down already."""
+        return self._state_machine.current_state[1] == 'finalized'
 
     # -- ears -------------------------------------------------------------------------------------------------------
 
@@ -143,11 +158,15 @@ class DialogueNode(LifecycleNode):
         if self._outlet is None or self._assembly is None:
             return
         self._outlet.state(self._assembly.router.state(), always=True)
+        if self._core is not None:
+            self._core.call_soon(self._assembly.dialogue.forget_idle)
         self._outlet.diagnostics(diagnose(self.get_fully_qualified_name(), self._assembly, self.config()))
 
     # -- ends -------------------------------------------------------------------------------------------------------
 
-    def _stop_turns(self) -> None:
+    def quiesce(self) -> None:
+        """Close the ears and stop every turn; goals still get their results as long as the executor spins."""
+        self._active = False
         if self._core is not None and self._assembly is not None:
             self._core.submit(self._assembly.dialogue.aclose()).result(CLOSE_DEADLINE)
 
@@ -170,14 +189,26 @@ class DialogueNode(LifecycleNode):
         if self._outlet is not None:
             self._outlet.destroy()
         self._core = self._assembly = self._outlet = None
+        free_memory()
 
 
-def spin(executor: SingleThreadedExecutor) -> None:
-    """Serve callbacks until the executor or the context is shut down."""
+def free_memory() -> None:
+    """Give the models' memory back: the parts refer to each other in circles, and glibc keeps what it has freed."""
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def spin(executor: SingleThreadedExecutor, node: DialogueNode, failed: threading.Event, stop: threading.Event) -> None:
+    """Serve callbacks until the executor is shut down; a node that has gone deaf must not linger."""
     try:
         executor.spin()
     except ExternalShutdownException:
         return
+    except Exception as error:  # a bug in a callback: the process ends, and respawns where it is told to
+        node.get_logger().fatal(f'the executor ended: {error!r}')
+        failed.set()
+        stop.set()
 
 
 def started(node: DialogueNode) -> bool:
@@ -188,27 +219,47 @@ def started(node: DialogueNode) -> bool:
     return node.trigger_configure() == success and node.trigger_activate() == success
 
 
+def serve(node: DialogueNode, stop: threading.Event) -> int:
+    """Spin until ``stop``, end the turns while their results can still be sent, and return the exit code."""
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    failed = threading.Event()
+    spinner = threading.Thread(target=spin, args=(executor, node, failed, stop), name='ros', daemon=True)
+    spinner.start()
+    stop.wait()
+    if not failed.is_set():
+        node.quiesce()
+        time.sleep(FAREWELL)
+    executor.shutdown(timeout_sec=0.5)
+    spinner.join(timeout=0.5)
+    return int(failed.is_set())
+
+
 def main() -> None:
     """Run the node until SIGINT or SIGTERM, then put everything on disk and end."""
     sys.setswitchinterval(SWITCH_INTERVAL)
-    stop = threading.Event()
+    stop, starting = threading.Event(), threading.Event()
+    starting.set()
+
+    def on_signal(number: int, _frame: FrameType | None) -> None:
+        if starting.is_set():
+            os._exit(128 + number)  # models are loading: there is nothing to save, and no use in waiting for them
+        stop.set()
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
-    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+        signal.signal(number, on_signal)
     try:
-        node = DialogueNode()
+        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+        node = DialogueNode(stop)
     except ConfigError as error:
         sys.exit(str(error))
-    code = 0 if started(node) else 1
-    if code == 0:
-        executor = SingleThreadedExecutor()
-        executor.add_node(node)
-        spinner = threading.Thread(target=spin, args=(executor,), name='ros', daemon=True)
-        spinner.start()
-        stop.wait()
-        executor.shutdown(timeout_sec=0.5)
-        spinner.join(timeout=0.5)
-    node.trigger_shutdown()
+    except Exception as error:  # rclpy's own classes: a parameter file that is not there, a namespace that is none
+        sys.exit(f'The node cannot be started: {error}')
+    running = started(node)
+    starting.clear()
+    code = serve(node, stop) if running else 1
+    if not node.finalized:
+        node.trigger_shutdown()
     node.destroy_node()
     rclpy.try_shutdown()
     sys.exit(code)

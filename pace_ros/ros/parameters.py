@@ -38,6 +38,9 @@ class NodeConfig:
         self._on_change = on_change
         values = {name: _declare(node, setting) for name, setting in self._settings.items()}
         self._config = with_values(Config(), values)
+        for name in set(node._parameter_overrides) - set(values):  # noqa: SLF001  they are kept nowhere else
+            if not name.startswith(('use_sim_time', 'qos_overrides.', 'start_type_description_service')):
+                node.get_logger().warning(f"There is no parameter '{name}'; it is ignored.")
         node.add_on_set_parameters_callback(self._on_set)
 
     def __call__(self) -> Config:

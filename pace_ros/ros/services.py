@@ -41,7 +41,7 @@ class Services:
 
     async def _stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         count = await self._on_loop(self._assembly.dialogue.stop_all, 'stopped by ~/stop')
-        response.success, response.message = True, f'{count} turns stopped'
+        response.success, response.message = True, f'{count} turn{"s" * (count != 1)} stopped'
         return response
 
     async def _end_conversation(

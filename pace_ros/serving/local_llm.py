@@ -23,7 +23,8 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog='local_llm', description=__doc__)
     parser.add_argument('--port', type=int, default=DEFAULT_PORT, help='0 chooses a free port (default: %(default)s)')
     parser.add_argument('--model', type=Path, help='GGUF model (default: the packaged one)')
-    parser.add_argument('--threads', type=int, default=os.cpu_count() or 1)
+    parser.add_argument('--threads', type=int, default=max(1, (os.cpu_count() or 2) // 2),
+                        help='more than half the cores stall each other beside other work (default: %(default)s)')
     parser.add_argument('--slots', type=int, default=4, help='answers generated at once (default: %(default)s)')
     parser.add_argument('--context', type=int, default=2048, help='tokens of context a slot (default: %(default)s)')
     known, _ros = parser.parse_known_args(argv)  # a launch file adds --ros-args

@@ -142,12 +142,25 @@ A home charger gives 7 kW.
 
 def test_markdown_gives_one_passage_a_heading_that_never_answers(tmp_path: Path) -> None:
     entries = read_knowledge([written(tmp_path, 'guide.md', MARKDOWN)])
-    assert [each.entry_id for each in entries] == ['guide#guide', 'guide#Charging', 'guide#质保']
+    assert [each.entry_id for each in entries] == ['guide#guide', 'guide#Charging', 'guide#Charging / Empty / 质保']
     assert all(each.is_passage and not each.questions and each.source == 'guide.md' for each in entries)
     assert entries[0].answers == {'en': 'guide\nBefore any heading.'}
     assert entries[1].answers == {'en': 'Charging\nA home charger gives 7 kW.'}
-    assert entries[2].answers == {'zh': '质保\n质保六年。\n第二行。\n#hashtag is text\n####### seven is text'}
+    text = '质保六年。\n第二行。\n#hashtag is text\n####### seven is text'
+    assert entries[2].answers == {'zh': f'Charging / Empty / 质保\n{text}'}
     assert entries[1].answer('zh-CN') is None
+
+
+def test_equal_headings_under_different_ones_are_different_passages(tmp_path: Path) -> None:
+    text = '# Lark\n## Warranty\nFive years.\n# Heron\n## Warranty\nSix years.\n'
+    entries = read_knowledge([written(tmp_path, 'guide.md', text)])
+    assert [each.entry_id for each in entries] == ['guide#Lark / Warranty', 'guide#Heron / Warranty']
+
+
+def test_a_fenced_block_has_no_headings(tmp_path: Path) -> None:
+    text = '# Setup\n```\n# a comment\nrun it\n```\nThen drive.\n'
+    (entry,) = read_knowledge([written(tmp_path, 'guide.md', text)])
+    assert entry.answers == {'en': 'Setup\n```\n# a comment\nrun it\n```\nThen drive.'}
 
 
 def test_markdown_may_come_from_windows(tmp_path: Path) -> None:

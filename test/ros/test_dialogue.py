@@ -449,3 +449,74 @@ def test_the_shipped_parameter_file_starts_the_node(tmp_path: FilePath) -> None:
     finally:
         process.terminate()
         assert process.wait(10.0) == 0
+
+
+def resident_mb(pid: int) -> float:
+    status = FilePath(f'/proc/{pid}/status').read_text()
+    return int(status.split('VmRSS:')[1].split()[0]) / 1024
+
+
+def test_cleanup_frees_the_models(robot: Callable[..., Any], listener: Callable[..., Any]) -> None:
+    node = robot('http://127.0.0.1:9/v1', 'filler.generator:=true')
+    heard = listener()
+
+    def change(*transitions: int) -> None:
+        for transition in transitions:
+            request = ChangeState.Request(transition=Transition(id=transition))
+            assert heard.call(ChangeState, 'dialogue/change_state', request).success
+
+    sizes = []
+    for _ in range(4):
+        change(Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_CLEANUP)
+        change(Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE)
+        sizes.append(resident_mb(node.process.pid))
+    assert sizes[-1] - sizes[1] < 60.0, f'a generation of models is about 100 MB: {sizes}'
+
+
+def test_a_running_goal_gets_its_result_when_the_node_is_interrupted(
+    cloud: Callable[..., Any], robot: Callable[..., Any], listener: Callable[..., Any]
+) -> None:
+    node = robot(cloud(Script([sse(chunk('Once upon')), STALL])).base_url, 'l2.inter_token_timeout:=30.0')
+    heard = listener()
+    client = subprocess.Popen(
+        [sys.executable, '-m', 'pace_ros.ros.ask', 'Tell me a long story'], env=environment(), stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
+    )
+    heard.until(lambda: bool(heard.heard['answer']))
+    assert node.interrupt() < 2.0
+    output, errors = client.communicate(timeout=10.0)
+    assert 'CANCELLED by L2' in output, errors
+
+
+def test_a_node_shut_down_from_outside_ends_its_process(
+    robot: Callable[..., Any], listener: Callable[..., Any]
+) -> None:
+    node = robot()
+    request = ChangeState.Request(transition=Transition(id=Transition.TRANSITION_ACTIVE_SHUTDOWN))
+    heard = listener()
+    heard.node.create_client(ChangeState, 'dialogue/change_state').call_async(request)
+    heard.until(lambda: node.process.poll() is not None)
+    assert node.process.returncode == 0
+    assert 'Traceback' not in node.log.read_text()
+
+
+@pytest.mark.parametrize('moment', [1.5, 2.5, 3.5])
+def test_interrupted_while_it_loads_the_node_ends_in_time(robot: Callable[..., Any], moment: float) -> None:
+    node = robot('http://127.0.0.1:9/v1', 'filler.generator:=true', 'speech.enabled:=true', wait='')
+    time.sleep(moment)  # somewhere between imports and readiness: each must do
+    assert node.interrupt() < 2.0
+
+
+def test_an_unknown_parameter_is_named(robot: Callable[..., Any]) -> None:
+    node = robot('http://127.0.0.1:9/v1', 'l2.max_token:=5')
+    assert "There is no parameter 'l2.max_token'; it is ignored." in node.log.read_text()
+
+
+def test_a_missing_parameter_file_ends_the_node_with_a_sentence(tmp_path: FilePath) -> None:
+    result = subprocess.run(
+        [sys.executable, '-m', 'pace_ros.ros.dialogue', '--ros-args', '--params-file', str(tmp_path / 'none.yaml')],
+        env=environment(), capture_output=True, text=True, timeout=30.0, check=False,
+    )
+    assert result.returncode == 1
+    assert 'The node cannot be started' in result.stderr
+    assert 'Traceback' not in result.stderr
