@@ -22,7 +22,10 @@ class Endpoint:
     @property
     def is_local(self) -> bool:
         """Whether it runs on this machine."""
-        return urlsplit(self.base_url).hostname in {'127.0.0.1', 'localhost', '::1'}
+        try:
+            return urlsplit(self.base_url).hostname in {'127.0.0.1', 'localhost', '::1'}
+        except ValueError:  # no URL at all: the request will say so
+            return False
 
 
 def endpoint_of(config: L2, environment: Mapping[str, str]) -> Endpoint:

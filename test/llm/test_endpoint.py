@@ -23,6 +23,7 @@ def test_the_environment_comes_before_the_stand_in() -> None:
 @pytest.mark.parametrize(('url', 'local'), [
     ('http://127.0.0.1:8077/v1', True), ('http://localhost/v1', True), ('http://[::1]:1/v1', True),
     ('https://api.example.com/v1', False), ('http://127.0.0.1.example.com/v1', False),
+    ('http://[not-an-address/v1', False),
 ])
 def test_it_knows_whether_it_runs_on_this_machine(url: str, local: bool) -> None:
     assert Endpoint(url, 'm').is_local is local
