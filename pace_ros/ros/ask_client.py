@@ -21,6 +21,8 @@ from pace_msgs.action import Ask
 from pace_msgs.srv import EndConversation
 from pace_ros.ros.qos import EVENTS
 
+CANCEL_DEADLINE = 4.0  # s
+
 
 class NoAnswer(RuntimeError):
     """The node is not there, refused the goal, or did not answer in time; the message says which."""
@@ -85,15 +87,15 @@ class AskClient:
         turn_id = uuid.uuid4()
         self._turn_id, self._on_frame, self._last_seen = turn_id.hex, on_frame, False
         goal_id = UUID(uuid=np.frombuffer(turn_id.bytes, dtype=np.uint8))
-        handle = self._wait(self._client.send_goal_async(Ask.Goal(utterance=utterance), goal_uuid=goal_id), deadline)
-        if not handle.accepted:
-            raise NoAnswer('The dialogue node is not active: activate it, or start it with autostart.')
-        result = handle.get_result_async()
+        sent = self._client.send_goal_async(Ask.Goal(utterance=utterance), goal_uuid=goal_id)
         try:
-            turn = self._wait(result, deadline).result.turn
-        except KeyboardInterrupt:
-            self._wait(handle.cancel_goal_async(), time.monotonic() + 2.0)
-            turn = self._wait(result, time.monotonic() + 2.0).result.turn
+            turn = self._result(sent, deadline)
+        except KeyboardInterrupt:  # at whatever stage: the goal may be accepted already
+            deadline = time.monotonic() + CANCEL_DEADLINE
+            handle = self._wait(sent, deadline)
+            if handle.accepted:
+                self._wait(handle.cancel_goal_async(), deadline)
+            turn = self._result(sent, deadline)
         self._drain(answered=turn.outcome == msg.Turn.OUTCOME_ANSWERED)
         return turn
 
@@ -107,6 +109,12 @@ class AskClient:
         """Silence the robot; returns what the node says of it. Raises NoAnswer."""
         client = self._node.create_client(Trigger, 'dialogue/stop')
         return str(self._wait(client.call_async(Trigger.Request()), time.monotonic() + 5.0).message)
+
+    def _result(self, sent: Future, deadline: float) -> msg.Turn:
+        handle = self._wait(sent, deadline)
+        if not handle.accepted:
+            raise NoAnswer('The dialogue node is not active: activate it, or start it with autostart.')
+        return self._wait(handle.get_result_async(), deadline).result.turn
 
     def _hear(self, frame: msg.ResponseFrame) -> None:
         if frame.turn_id == self._turn_id:
