@@ -1,9 +1,12 @@
 """Client of the `ask` action, for terminals and scripts: everything with a deadline, nothing left running."""
 from __future__ import annotations
 
+import contextlib
+import signal
+import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any
 
@@ -45,6 +48,7 @@ class AskClient:
             for topic in ('filler', 'answer')
         ]
         self._turn_id, self._last_seen = '', False
+        self._interrupted = threading.Event()
         self._on_frame: Callable[[msg.ResponseFrame], None] = lambda _frame: None
 
     def __enter__(self) -> AskClient:
@@ -88,14 +92,15 @@ class AskClient:
         self._turn_id, self._on_frame, self._last_seen = turn_id.hex, on_frame, False
         goal_id = UUID(uuid=np.frombuffer(turn_id.bytes, dtype=np.uint8))
         sent = self._client.send_goal_async(Ask.Goal(utterance=utterance), goal_uuid=goal_id)
-        try:
-            turn = self._result(sent, deadline)
-        except KeyboardInterrupt:  # at whatever stage: the goal may be accepted already
-            deadline = time.monotonic() + CANCEL_DEADLINE
-            handle = self._wait(sent, deadline)
-            if handle.accepted:
-                self._wait(handle.cancel_goal_async(), deadline)
-            turn = self._result(sent, deadline)
+        with self._ctrl_c_noted():
+            try:
+                turn = self._result(sent, deadline)
+            except KeyboardInterrupt:  # at whatever stage: the goal may be accepted already
+                deadline = time.monotonic() + CANCEL_DEADLINE
+                handle = self._wait(sent, deadline)
+                if handle.accepted:
+                    self._wait(handle.cancel_goal_async(), deadline)
+                turn = self._result(sent, deadline)
         self._drain(answered=turn.outcome == msg.Turn.OUTCOME_ANSWERED)
         return turn
 
@@ -109,6 +114,19 @@ class AskClient:
         """Silence the robot; returns what the node says of it. Raises NoAnswer."""
         client = self._node.create_client(Trigger, 'dialogue/stop')
         return str(self._wait(client.call_async(Trigger.Request()), time.monotonic() + 5.0).message)
+
+    @contextlib.contextmanager
+    def _ctrl_c_noted(self) -> Iterator[None]:
+        """Meanwhile Ctrl-C is raised between two spins, never inside rclpy, which it would leave half done."""
+        if threading.current_thread() is not threading.main_thread():
+            yield  # only the main thread gets signals
+            return
+        before = signal.signal(signal.SIGINT, lambda *_: self._interrupted.set())
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+            self._interrupted.clear()
 
     def _result(self, sent: Future, deadline: float) -> msg.Turn:
         handle = self._wait(sent, deadline)
@@ -130,6 +148,9 @@ class AskClient:
     def _wait(self, future: Future, deadline: float) -> Any:
         while not future.done():
             remaining = deadline - time.monotonic()
+            if self._interrupted.is_set():
+                self._interrupted.clear()
+                raise KeyboardInterrupt
             if remaining <= 0:
                 raise NoAnswer('The dialogue node did not answer in time.')
             if not self._client.server_is_ready():
