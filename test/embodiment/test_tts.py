@@ -173,4 +173,8 @@ async def test_aclose_ends_worker_and_files() -> None:
 
 
 async def test_aclose_without_a_worker() -> None:
-    await Pyttsx3Synthesizer(190).aclose()
+    synthesizer = Pyttsx3Synthesizer(190)
+    folder = Path(synthesizer._folder.name)
+    assert folder.is_dir()
+    await synthesizer.aclose()
+    assert not folder.exists()
