@@ -134,12 +134,11 @@ class Cascade:
         if query.may_recall:
             match = self._levels.cache.recall_exact(turn.utterance.text, scope)
         if match.entry is None and (query.may_recall or switches.l1 or switches.rag):
-            stale = match.stale
+            turn.record.stale_reject = match.stale
             if self._is_quick(turn.utterance.text):
                 match = self._embed_and_recall(turn, query, decision, scope)
             else:
                 match = await self._off_loop(self._embed_and_recall, turn, query, decision, scope)
-            turn.record.stale_reject = stale or match.stale
         turn.record.stale_reject = turn.record.stale_reject or match.stale
         turn.record.cache_score, turn.record.exact_repeat = match.score, match.exact
         return match
