@@ -21,6 +21,11 @@ class Switches:
     rag: bool
     persona: bool
 
+    def as_arm(self, label: str) -> Arm:
+        """The same switches in the vocabulary of an arm, for the record."""
+        words = {name: 'on' if getattr(self, name) else 'off' for name in ('l0', 'l1', 'rag', 'persona')}
+        return Arm(label, self.router, self.filler, self.volatility, **words)
+
 
 def switches(config: Config, arm: Arm) -> Switches:
     """The node's settings with the arm's put over them. Raises ConfigError naming a switch with an unknown value."""

@@ -14,14 +14,24 @@ from pace_ros.cache import CacheFileError, CacheSaver, Lexicon, SemanticCache, p
 from pace_ros.cascade import Cascade
 from pace_ros.clock import Clock
 from pace_ros.config import Config
-from pace_ros.control import StaticRouter
+from pace_ros.control import ControllerState, CostLedger, Router, TtftKeeper
 from pace_ros.dialogue import Dialogue
 from pace_ros.embedding import open_embedder
 from pace_ros.embodiment import Pyttsx3Synthesizer, Sink, Voice
-from pace_ros.filler import FillerDesk, FillerFailed, LlamaFillers, PhraseBook
+from pace_ros.facts import FactExtractor
+from pace_ros.filler import (
+    ConflictJudge,
+    ConflictMeter,
+    FillerDesk,
+    FillerFailed,
+    LlamaFillers,
+    PhraseBook,
+    budget,
+    plan,
+)
 from pace_ros.levels import Levels
 from pace_ros.live_turn import Outlet
-from pace_ros.llm import ChatClient, PromptBook, endpoint_of
+from pace_ros.llm import ChatClient, HedgedChat, PromptBook, SignalProbe, endpoint_of, hedge_endpoint_of
 from pace_ros.record import RecordWriter
 from pace_ros.remarks import Remarks
 from pace_ros.retrieval import KnowledgeBase, KnowledgeChange
@@ -63,8 +73,17 @@ class Assembly:
             self._restore_cache()
             remarks = Remarks.read(packaged.config_dir() / 'remarks.yaml')
             self.endpoint = endpoint_of(now.l2, os.environ)
-            self.llm = ChatClient(self.endpoint, lambda: config().l2, clock)
-            self.router = StaticRouter(lambda: config().router)
+            self.ledger = CostLedger(lambda: config().cost)
+            self.llm = self._open_llm(now, clock)
+            self.router = Router(config, clock)
+            self.keeper = TtftKeeper(
+                self.router, _data_file(now, now.router.file, 'router.json'), clock=clock,
+                endpoint=f'{self.endpoint.base_url} {self.endpoint.model}', longest=now.router.restore_age,
+            )
+            facts = FactExtractor.read(
+                _or_packaged(now.names_file, 'names.yaml'), packaged.config_dir() / 'antonyms.yaml'
+            )
+            self.conflicts = ConflictMeter(facts)
             prompts = PromptBook.read(_or_packaged(now.l2.persona_file, 'persona.yaml'))
             volatility = Lexicon.read(packaged.config_dir() / 'lexicon')
             record_file = _data_file(now, now.record.file, 'turns.jsonl')
@@ -80,12 +99,18 @@ class Assembly:
             self.voice = Voice(Pyttsx3Synthesizer(now.speech.rate), sink)
             levels = Levels(
                 embedder=self.embedder, cache=self.cache, knowledge=self.knowledge, volatility=volatility,
-                router=self.router, fillers=self.fillers, llm=self.llm, prompts=prompts, remarks=remarks,
+                router=self.router, ledger=self.ledger, fillers=self.fillers, facts=facts, conflicts=self.conflicts,
+                judge=ConflictJudge(self.llm, lambda: config().filler, self.ledger), llm=self.llm, prompts=prompts,
+                remarks=remarks,
             )
             self.cascade = Cascade(levels, config, clock, embed_seconds=self._embed_seconds())
             self.dialogue = Dialogue(
-                self.cascade, config, clock=clock, outlet=outlet, voice=self.voice, writer=self.writer, remarks=remarks
+                self.cascade, levels, config, clock=clock, outlet=outlet, voice=self.voice, writer=self.writer
             )
+            self.probe = SignalProbe(
+                self.llm.first, prompts, self.router, self.ledger, config=config, clock=clock
+            )
+            self.dialogue.on_visitor = self.probe.cancel
             begun.pop_all()
 
     def reload_knowledge(self) -> KnowledgeChange:
@@ -112,9 +137,37 @@ class Assembly:
                 self.voice.error = str(error)
                 log.error('the robot cannot speak, it goes on in text: %s', error)
 
+    def every_second(self) -> None:
+        """What is due by time alone: forget the silent, probe a starved signal, keep the router's memory."""
+        self.dialogue.forget_idle()
+        self.probe.consider(idle=self.dialogue.running == 0)
+        asyncio.get_running_loop().run_in_executor(None, self.keeper.save_if_changed)
+
+    def controller_state(self) -> ControllerState:
+        """What the controllers would do for a turn that began now, and how they came to it."""
+        config, router, conflicts = self._config(), self.router.state(), self.conflicts
+        decided = plan(config.filler.mode, config.filler, p_instant=router.decision.p_instant)
+        tokens, fillers = self.ledger.per_turn()
+        return ControllerState(
+            mode=config.router.mode,
+            router=router,
+            filler_launch=decided.launch,
+            filler_decision=decided.reason,
+            budget=budget(config.filler.mode, config.filler, ttft=router.decision.ttft_ewma, elapsed=0.0),
+            fillers_measured=conflicts.measured,
+            conflict_rate=conflicts.rate,
+            judged=conflicts.judged,
+            contradiction_rate=conflicts.contradictions / max(1, conflicts.judged),
+            tokens_per_turn=tokens,
+            fillers_per_turn=fillers,
+            hedged_share=self.llm.share,
+            probes=self.probe.sent,
+        )
+
     async def aclose(self) -> None:
         """Stop the turns, then write cache and log, then free the models."""
         await self.dialogue.aclose()
+        await self.probe.aclose()
         await asyncio.gather(self.llm.aclose(), self.voice.aclose(), return_exceptions=True)
         await asyncio.to_thread(self._close_blocking)
 
@@ -123,8 +176,16 @@ class Assembly:
             self.writer.close()
         if self.saver is not None:
             self.saver.close()
+        self.keeper.save_if_changed()
         self.cascade.close()
         self.fillers.close()
+
+    def _open_llm(self, config: Config, clock: Clock) -> HedgedChat:
+        """The endpoint, and the second one for hedged requests, which may be the same."""
+        first = ChatClient(self.endpoint, lambda: self._config().l2, clock)
+        other = hedge_endpoint_of(config.hedge, self.endpoint, os.environ)
+        second = first if other is None else ChatClient(other, lambda: self._config().l2, clock)
+        return HedgedChat(first, second, lambda: self._config().hedge, self.ledger, clock)
 
     def _embed_seconds(self) -> float:
         """What one encoding takes, once warm."""

@@ -91,22 +91,115 @@ class L2:
 
 
 @dataclass(frozen=True)
-class Router:
-    """The thresholds of the static operating point."""
+class Hedge:
+    """A second request when the first is late (off by default)."""
 
-    mode: str = setting('static', 'How thresholds are chosen.', choices=('static',))
-    theta_cache: float = setting(0.95, 'Similarity from which a cached answer is served.', low=0.0, high=1.0)
-    theta_direct: float = setting(0.75, "Similarity from which a knowledge entry's answer is returned.", low=0.0,
-                                  high=1.0)
+    enabled: bool = setting(False, 'Send a second request once the first token is later than usual; '
+                            'the first to speak wins, the other is cancelled.')
+    percentile: float = setting(95.0, 'Percentile of recent first-token times that counts as late.', low=1.0,
+                                high=100.0)
+    min_samples: int = setting(20, 'First-token times that must be known before any hedge.', low=2, high=100)
+    max_share: float = setting(0.05, 'Largest share of the last 200 requests that may be hedged.', low=0.0, high=1.0)
+    base_url: str = setting('', 'Second endpoint; empty: the same one. Its key is $PACE_L2_HEDGE_API_KEY.',
+                            read_only=True)
+    model: str = setting('', "Model name there; empty: the first endpoint's.", read_only=True)
+
+
+@dataclass(frozen=True)
+class Speculation:
+    """Work begun before the visitor has finished (off by default)."""
+
+    enabled: bool = setting(False, 'Prepare an answer for a partial hypothesis that has become stable.')
+    stable_for: float = setting(0.25, 'Time for which a hypothesis must not change.', low=0.01, high=5.0)
+    max_p_instant: float = setting(0.5, 'The language model is asked ahead only where P(inst) is at most this.',
+                                   low=0.0, high=1.0)
+    similarity: float = setting(0.97, 'Cosine from which the final words are the same question, if no number, date, '
+                                'name or polarity differs.', low=0.0, high=1.0)
+    patience: float = setting(5.0, 'Time after which a prepared answer nobody asked for is dropped.', low=0.1,
+                              high=60.0)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The ceiling C0 on what is spent beyond necessity: fillers, hedges, speculative turns, probes, the judge."""
+
+    window: int = setting(100, 'Turns over which the mean is taken.', low=1, high=100_000)
+    tokens: float = setting(0.0, 'Cloud tokens a turn above which nothing optional is sent; 0: no ceiling.', low=0.0,
+                            high=1e6)
+    fillers: float = setting(0.0, 'Filler generations a turn above which fillers are placeholders; 0: no ceiling.',
+                             low=0.0, high=1.0)
+
+
+@dataclass(frozen=True)
+class Router:
+    """Thresholds under load (design section 5): the static operating point, the load index, the intervals."""
+
+    mode: str = setting('gated', 'static: pinned at the operating point; adaptive: they follow load; gated: pinned '
+                        'while load is steady.', choices=('static', 'adaptive', 'gated'))
+    theta_cache: float = setting(0.95, 'Operating point: similarity from which a cached answer is served.', low=0.0,
+                                 high=1.0)
+    theta_direct: float = setting(0.75, "Operating point: similarity from which a knowledge entry's answer is "
+                                  'returned.', low=0.0, high=1.0)
+    cache_low: float = setting(0.90, 'Cache threshold at full load.', low=0.0, high=1.0)
+    cache_high: float = setting(0.98, 'Cache threshold without load.', low=0.0, high=1.0)
+    direct_low: float = setting(0.70, 'Direct-return threshold at full load.', low=0.0, high=1.0)
+    direct_high: float = setting(0.85, 'Direct-return threshold without load.', low=0.0, high=1.0)
+    ttft_weight: float = setting(0.7, 'Weight of the first-token time in the load index; the arrival rate has the '
+                                 'rest.', low=0.0, high=1.0)
+    ttft_alpha: float = setting(0.3, 'Weight of a new sample in the moving average of first-token times.', low=0.001,
+                                high=1.0)
+    ttft_initial: float = setting(1.5, 'That average before any sample (s).', low=0.0, high=60.0, read_only=True)
+    ttft_low: float = setting(1.0, 'First-token time that counts as no load.', low=0.0, high=60.0)
+    ttft_high: float = setting(4.0, 'First-token time that counts as full load.', low=0.001, high=120.0)
+    rate_low: float = setting(0.0, 'Arrivals a second that count as no load.', low=0.0, high=1000.0)
+    rate_high: float = setting(8.0, 'Arrivals a second that count as full load.', low=0.001, high=10_000.0)
+    rate_window: float = setting(60.0, 'Time over which arrivals are counted.', low=1.0, high=3600.0, read_only=True)
+    file: str = setting('', 'Where the average of first-token times is kept over a restart; empty: '
+                        '<data_dir>/router.json. "none" keeps it nowhere.', read_only=True)
+    restore_age: float = setting(900.0, 'A restarted node goes on with the average of first-token times if its last '
+                                 'sample is younger; 0: never.', low=0.0, high=604_800.0, read_only=True)
+    signal_age: float = setting(300.0, 'With visitors but no first token for this long the signal counts as starved.',
+                                low=1.0, high=86400.0)
+    probe: bool = setting(False, 'Relieve a starved signal by a request of one token while no visitor waits.')
+    probe_period: float = setting(600.0, 'Least time between two probes.', low=1.0, high=86400.0)
+    probes_per_day: int = setting(48, 'Most probes in 24 hours.', low=0, high=86400)
+
+
+@dataclass(frozen=True)
+class Gate:
+    """When load counts as steady (router mode gated)."""
+
+    window: float = setting(60.0, 'Length of a window.', low=0.1, high=3600.0, read_only=True)
+    window_requests: int = setting(0, 'Offline replay: a window ends after that many requests instead; 0: by time.',
+                                   low=0, high=100_000, read_only=True)
+    quiet_windows: int = setting(10, 'Quiet windows in a row that close the gate.', low=1, high=1000)
+    ratio: float = setting(1.5, 'A window with more than this times the rate of the one before, or less than its '
+                           'inverse, is not quiet.', low=1.0, high=100.0)
+    dispersion: float = setting(0.25, 'Nor one where standard deviation over mean of the recent rates is above this.',
+                                low=0.0, high=10.0)
+    dispersion_windows: int = setting(10, 'How many rates that is taken over.', low=2, high=100, read_only=True)
+    load_step: float = setting(0.05, 'Nor one where the load index has moved by more than this.', low=0.0, high=1.0)
+    significance: float = setting(0.001, 'A trigger counts only if it is as improbable under steady load; '
+                                  '1: always (the literal rule).', low=1e-9, high=1.0)
 
 
 @dataclass(frozen=True)
 class Filler:
     """The short social phrase while the language model thinks."""
 
-    mode: str = setting('fixed', 'off: none; fixed: launched on every turn.', choices=('off', 'fixed'))
-    budget: float = setting(0.9, 'Longest wait for the generator, from the decision for L2; then a placeholder.',
-                            low=0.0, high=10.0)
+    mode: str = setting('adaptive', 'off: none; fixed: launched on every turn; adaptive: launched unless an instant '
+                        'answer is likely.', choices=('off', 'fixed', 'adaptive'))
+    budget: float = setting(0.9, 'Mode fixed: longest wait for the generator, from the decision for L2; then a '
+                            'placeholder.', low=0.0, high=10.0)
+    launch_below: float = setting(0.7, 'Mode adaptive: launch where P(inst) is at most this.', low=0.0, high=1.0)
+    decisions: int = setting(32, 'Path decisions over which P(inst) is taken.', low=1, high=10_000, read_only=True)
+    prior: float = setting(0.3, 'What a decision not yet made counts in P(inst).', low=0.0, high=1.0, read_only=True)
+    budget_share: float = setting(0.8, 'Mode adaptive: budget as a share of the expected first-token time.', low=0.0,
+                                  high=10.0)
+    budget_low: float = setting(0.2, 'Smallest adaptive budget.', low=0.0, high=10.0)
+    budget_high: float = setting(1.2, 'Largest adaptive budget.', low=0.0, high=10.0)
+    judge: bool = setting(False, 'Have the language model judge, blinded, whether filler and answer contradict each '
+                          'other.')
     generator: bool = setting(True, 'Generate fillers with llama.cpp; off: placeholders only.', read_only=True)
     model: str = setting('', 'Path of a GGUF model; empty: the packaged one.', read_only=True)
     style: str = setting('phrases', 'phrases: the grammar composes curated pieces; free: any words the safety filter '
@@ -183,6 +276,8 @@ class Config:
     autostart: bool = setting(True, 'Configure and activate without being told.', read_only=True)
     data_dir: str = setting('', 'Where cache and log are kept; empty: $PACE_DATA_DIR, else ~/.local/share/pace_ros.',
                             read_only=True)
+    names_file: str = setting('', 'Product names with their spellings (YAML); empty: the packaged ones.',
+                              read_only=True)
     locale: str = setting('zh-CN', 'Language assumed where none is given or detected.', choices=LOCALES)
     max_utterance_chars: int = setting(500, 'Longer utterances are refused.', low=1, high=100_000)
     allow_overrides: bool = setting(False, 'Obey the switches in Utterance.arm.')
@@ -191,7 +286,11 @@ class Config:
     l0: L0 = field(default_factory=L0)
     l1: L1 = field(default_factory=L1)
     l2: L2 = field(default_factory=L2)
+    hedge: Hedge = field(default_factory=Hedge)
+    speculation: Speculation = field(default_factory=Speculation)
+    cost: Cost = field(default_factory=Cost)
     router: Router = field(default_factory=Router)
+    gate: Gate = field(default_factory=Gate)
     filler: Filler = field(default_factory=Filler)
     volatility: Volatility = field(default_factory=Volatility)
     fallback: Fallback = field(default_factory=Fallback)
@@ -206,6 +305,18 @@ class Config:
         if self.l2.first_token_timeout > self.l2.total_timeout:
             raise ConfigError(f"Parameter 'l2.first_token_timeout' ({self.l2.first_token_timeout}) must not exceed "
                               f"'l2.total_timeout' ({self.l2.total_timeout}).")
+        router, filler = self.router, self.filler
+        _ordered('router.cache_low', router.cache_low, 'router.cache_high', router.cache_high)
+        _ordered('router.direct_low', router.direct_low, 'router.direct_high', router.direct_high)
+        _ordered('router.ttft_low', router.ttft_low, 'router.ttft_high', router.ttft_high, apart=True)
+        _ordered('router.rate_low', router.rate_low, 'router.rate_high', router.rate_high, apart=True)
+        _ordered('filler.budget_low', filler.budget_low, 'filler.budget_high', filler.budget_high)
+
+
+def _ordered(low_name: str, low: float, high_name: str, high: float, *, apart: bool = False) -> None:
+    if low > high or (apart and low == high):
+        raise ConfigError(f"Parameter '{low_name}' ({low}) must be {'below' if apart else 'at most'} "
+                          f"'{high_name}' ({high}).")
 
 
 def _no_constant(name: str) -> None:

@@ -14,10 +14,12 @@ from pace_ros.config import Config
 from pace_ros.conversation import Conversation, Conversations
 from pace_ros.embodiment import Voice
 from pace_ros.language import detect_locale, is_blank, is_encodable, is_locale
+from pace_ros.levels import Levels
 from pace_ros.live_turn import LiveTurn, Outlet
+from pace_ros.query import Foreseen
 from pace_ros.record import RecordWriter
-from pace_ros.remarks import Remarks
 from pace_ros.settings import ConfigError
+from pace_ros.speculation import Speculator
 from pace_ros.turn import Arm, Outcome, ResponseFrame, TurnRecord, Utterance
 
 log = logging.getLogger(__name__)
@@ -32,13 +34,13 @@ class Dialogue:
     def __init__(
         self,
         cascade: Cascade,
+        levels: Levels,
         config: Callable[[], Config],
         *,
         clock: Clock,
         outlet: Outlet,
         voice: Voice | None,
         writer: RecordWriter | None,
-        remarks: Remarks,
     ) -> None:
         self._cascade = cascade
         self._config = config
@@ -46,10 +48,15 @@ class Dialogue:
         self._outlet = outlet
         self._voice = voice
         self._writer = writer
-        self._remarks = remarks
+        self._levels = levels
+        self._speculator = Speculator(
+            lambda: config().speculation, lambda tokens: levels.ledger.spend(tokens=tokens)
+        )
+        self.on_visitor: Callable[[], None] = lambda: None
         self._conversations = Conversations(lambda: config().conversation, clock)
         self._tasks: set[asyncio.Task[None]] = set()
         self._turns: set[LiveTurn] = set()
+        self._judging: set[asyncio.Task[str]] = set()
         self._warned_of_arm = False
         self._visitor_speaks = False
 
@@ -72,25 +79,45 @@ class Dialogue:
         on_end: Callable[[TurnRecord], None] | None = None,
     ) -> LiveTurn:
         """Make a turn of a final utterance. It ends with exactly one record, whatever happens."""
+        self.on_visitor()
+        spoken_id = utterance.utterance_id
         utterance, refusal = self._prepared(utterance)
         settings, bad_switch = self._switches(utterance.arm)
         turn = LiveTurn(
             utterance, turn_id or uuid.uuid4().hex, settings, clock=self._clock, outlet=self._outlet,
-            voice=self._voice if self._config().speech.enabled else None,
+            voice=self._voice if self._config().speech.enabled else None, on_close=self._levels.conflicts.measure,
         )
         turn.on_frame, turn.on_end = on_frame, on_end
+        foreseen = self._speculator.claim(utterance.conversation_id, spoken_id)
         if refusal or bad_switch:
             turn.end(Outcome.REJECTED, refusal or bad_switch)
-            self._spawn(self._finish(turn), f'finish {turn.turn_id}')
+            self._spawn(self._finish(turn, None, foreseen), f'finish {turn.turn_id}')
             return turn
         conversation = self._conversations.of(utterance.conversation_id)
         if conversation.turn is not None:
             conversation.turn.stop(Outcome.PREEMPTED, 'the visitor spoke again')
         conversation.turn = turn
         self._turns.add(turn)
-        turn.task = self._spawn(self._run(turn, conversation), f'turn {turn.turn_id}')
-        turn.task.add_done_callback(lambda _task: self._wind_up(turn, conversation))
+        turn.task = self._spawn(self._run(turn, conversation, foreseen), f'turn {turn.turn_id}')
+        turn.task.add_done_callback(lambda _task: self._wind_up(turn, conversation, foreseen))
         return turn
+
+    def hear_partial(self, utterance: Utterance) -> None:
+        """Take an unfinished hypothesis; with ``speculation.enabled`` its answer may be prepared. It is no turn."""
+        if not self._config().speculation.enabled:
+            return
+        self.on_visitor()
+        spoken_id = utterance.utterance_id
+        utterance, refusal = self._prepared(utterance)
+        settings, bad_switch = self._switches(utterance.arm)
+        if refusal or bad_switch:
+            self._speculator.drop(utterance.conversation_id)
+            return
+        conversation = self._conversations.of(utterance.conversation_id)
+        self._speculator.hear(
+            utterance.conversation_id, spoken_id, utterance.text,
+            lambda: self._cascade.foresee(utterance, settings, conversation),
+        )
 
     def stop_all(self, reason: str) -> int:
         """Silence now: cancel every running turn and stop all speech; returns how many turns there were."""
@@ -118,6 +145,7 @@ class Dialogue:
     def end_conversation(self, conversation_id: str) -> bool:
         """Forget a visitor; a running turn of theirs is cancelled. Says whether the conversation was known."""
         conversation = self._conversations.end(conversation_id or 'default')
+        self._speculator.forget(conversation_id or 'default')
         if conversation is None:
             return False
         if conversation.turn is not None:
@@ -131,6 +159,9 @@ class Dialogue:
     async def aclose(self) -> None:
         """Stop every turn and wait, briefly, until their records are handed over."""
         self.stop_all('the node is stopping')
+        for judging in self._judging:
+            judging.cancel()
+        await self._speculator.aclose()
         loop = asyncio.get_running_loop()
         deadline = loop.time() + STOP_DEADLINE
         while self._tasks and loop.time() < deadline:  # a turn that ends spawns the task that writes its record
@@ -141,36 +172,50 @@ class Dialogue:
 
     # -- one turn ---------------------------------------------------------------------------------------------------
 
-    async def _run(self, turn: LiveTurn, conversation: Conversation) -> None:
+    async def _run(self, turn: LiveTurn, conversation: Conversation, foreseen: Foreseen | None) -> None:
         try:
             if self._config().gaze.enabled:  # attention delays no answer
                 turn.attention = asyncio.get_running_loop().call_later(ATTENTION_DELAY, turn.acknowledge)
             if 0 < turn.utterance.confidence < self._config().asr.min_confidence:
-                turn.remark(self._remarks.repeat(turn.utterance.locale))
+                turn.remark(self._levels.remarks.repeat(turn.utterance.locale))
                 confidence = f'{turn.utterance.confidence:.2f}'
                 turn.end(Outcome.REJECTED, f'ASR confidence {confidence} is below asr.min_confidence')
             else:
-                await self._cascade.run(turn, conversation)
+                await self._cascade.run(turn, conversation, foreseen)
         except Exception as error:  # whatever goes wrong inside, the visitor gets a word and the operator a record
             log.exception('turn %s failed', turn.turn_id)
-            turn.remark(self._remarks.apology(turn.utterance.locale))
+            turn.remark(self._levels.remarks.apology(turn.utterance.locale))
             turn.end(Outcome.FAILED, f'internal error: {type(error).__name__}: {error}')
 
-    def _wind_up(self, turn: LiveTurn, conversation: Conversation) -> None:
+    def _wind_up(self, turn: LiveTurn, conversation: Conversation, foreseen: Foreseen | None) -> None:
         """Called when the turn's task is over, also if it was cancelled before its first step."""
         conversation.last_used = self._clock.monotonic()
-        self._spawn(self._finish(turn, conversation), f'finish {turn.turn_id}')
+        self._spawn(self._finish(turn, conversation, foreseen), f'finish {turn.turn_id}')
 
-    async def _finish(self, turn: LiveTurn, conversation: Conversation | None = None) -> None:
-        """The record is written when the turn's speech has ended or been stopped."""
+    async def _finish(self, turn: LiveTurn, conversation: Conversation | None, foreseen: Foreseen | None) -> None:
+        """The record is written when the turn's speech has ended or been stopped, and the judge, if any, has spoken."""
         turn.end(Outcome.CANCELLED, 'stopped')
         turn.attend_now()
+        if foreseen is not None:  # a turn that was stopped before it began
+            self._levels.ledger.spend(tokens=await foreseen.aclose())
         await turn.spoken()
         self._turns.discard(turn)
         if conversation is not None:
             conversation.last_used = self._clock.monotonic()
+        await self._judge(turn)
         if self._writer is not None:
             self._writer.write(turn.record, keep_text=self._config().record.text)
+
+    async def _judge(self, turn: LiveTurn) -> None:
+        """Ask the judge, unless the node is stopping."""
+        if not self._config().filler.judge:
+            return
+        judging = asyncio.get_running_loop().create_task(self._levels.judge.verdict(turn.record))
+        self._judging.add(judging)
+        await asyncio.wait([judging])
+        self._judging.discard(judging)
+        stopped = 'none: the node is stopping'
+        self._levels.conflicts.note_verdict(turn.record, stopped if judging.cancelled() else judging.result())
 
     def _spawn(self, coroutine: Coroutine[None, None, None], name: str) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(coroutine, name=name)

@@ -4,10 +4,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pace_ros.cache import SemanticCache, VolatilityClassifier
-from pace_ros.control import Router
+from pace_ros.control import CostLedger, Router
 from pace_ros.embedding import Embedder
-from pace_ros.filler import FillerDesk
-from pace_ros.llm import ChatClient, PromptBook
+from pace_ros.facts import FactExtractor
+from pace_ros.filler import ConflictJudge, ConflictMeter, FillerDesk
+from pace_ros.llm import ChatModel, PromptBook
 from pace_ros.remarks import Remarks
 from pace_ros.retrieval import KnowledgeStore
 
@@ -21,7 +22,11 @@ class Levels:
     knowledge: KnowledgeStore
     volatility: VolatilityClassifier
     router: Router
+    ledger: CostLedger
     fillers: FillerDesk
-    llm: ChatClient
+    facts: FactExtractor
+    conflicts: ConflictMeter
+    judge: ConflictJudge
+    llm: ChatModel
     prompts: PromptBook
     remarks: Remarks

@@ -39,7 +39,10 @@ class Outlet(Protocol):
 
 
 class LiveTurn:
-    """One utterance being answered. All times are s since receipt."""
+    """One utterance being answered. All times are s since receipt.
+
+    ``on_close`` may add to the record what only its end shows, before it is published.
+    """
 
     def __init__(
         self,
@@ -50,6 +53,7 @@ class LiveTurn:
         clock: Clock,
         outlet: Outlet,
         voice: Voice | None,
+        on_close: Callable[[TurnRecord], None] = lambda _record: None,
     ) -> None:
         self.utterance = utterance
         self.switches = switches
@@ -61,10 +65,12 @@ class LiveTurn:
             locale=utterance.locale,
             asr_confidence=utterance.confidence,
             arm=utterance.arm,
+            switches=switches.as_arm(utterance.arm.label),
         )
         self._clock = clock
         self._outlet = outlet
         self._voice = voice
+        self._on_close = on_close
         self._speech: SpeechTrack | None = None
         self._decided = math.nan
         self.task: asyncio.Task[None] | None = None
@@ -86,7 +92,7 @@ class LiveTurn:
     @property
     def informative(self) -> bool:
         """Whether the first informative frame is out."""
-        return not math.isnan(self.record.ptfr)
+        return self.record.has_answer
 
     def elapsed(self) -> float:
         """Seconds since receipt."""
@@ -112,7 +118,10 @@ class LiveTurn:
         """Note what the router decided."""
         record = self.record
         record.theta_cache, record.theta_direct = decision.theta_cache, decision.theta_direct
-        record.load_index, record.p_instant, record.gate = decision.load_index, decision.p_instant, decision.gate
+        record.load_index, record.p_instant, record.ttft_ewma = (
+            decision.load_index, decision.p_instant, decision.ttft_ewma
+        )
+        record.gate, record.router_reason = decision.law, decision.reason
 
     def embedded(self, instant: float) -> None:
         """The query vector was there at this monotonic ``instant``."""
@@ -173,6 +182,7 @@ class LiveTurn:
         if self._speech is not None:
             self._speech.finish()
         self.ended.set()
+        self._on_close(self.record)
         self._outlet.turn(replace(self.record))
         if self.on_end is not None:
             self.on_end(replace(self.record))

@@ -132,7 +132,13 @@ class Onset:
 
 @dataclass
 class TurnRecord:
-    """Everything remembered of one turn (design sections 6 and 7). Times in s, NaN where it did not happen."""
+    """Everything remembered of one turn (design sections 6 and 7). Times in s, NaN where it did not happen.
+
+    ``gate`` is the law its thresholds came from, static or adaptive, ``router_reason`` why. ``filler_decision`` is why
+    a filler was launched or not, ``filler_reason`` how its text came about, or why none was shown; ``filler_conflict``
+    the kinds of fact on which filler and answer disagree, ``filler_verdict`` the judge's word. ``arm`` is what the
+    utterance asked for, ``switches`` what was in force. ``tokens_wasted`` are those of requests ended unheard.
+    """
 
     turn_id: str
     conversation_id: str
@@ -157,14 +163,19 @@ class TurnRecord:
     load_index: float = NAN
     p_instant: float = NAN
     gate: str = ''
+    router_reason: str = ''
+    ttft_ewma: float = NAN
     filler_launched: bool = False
     filler_shown: bool = False
     filler_budget: float = NAN
     filler_elapsed: float = NAN
     filler_ready: float = NAN
     filler_text: str = ''
+    filler_decision: str = ''
     filler_reason: str = ''
     filler_calls: int = 0
+    filler_conflict: str = ''
+    filler_verdict: str = ''
     volatile_query: bool = False
     volatile_reason: str = ''
     stale_reject: bool = False
@@ -179,13 +190,23 @@ class TurnRecord:
     finish_reason: str = ''
     tokens_in: int = 0
     tokens_out: int = 0
+    tokens_wasted: int = 0
+    hedge: str = ''
+    speculation: str = ''
+    head_start: float = NAN
     breaker: str = ''
     arm: Arm = field(default_factory=Arm)
+    switches: Arm = field(default_factory=Arm)
     answer: str = ''
     frames: int = 0
     speech_end: float = NAN
     speech_outcome: str = ''
     onsets: list[Onset] = field(default_factory=list)
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether an informative frame came; an apology is none."""
+        return not math.isnan(self.ptfr)
 
     @property
     def perceived_latency(self) -> float:

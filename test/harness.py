@@ -20,14 +20,15 @@ from pace_ros.cache import Lexicon, SemanticCache
 from pace_ros.cascade import Cascade
 from pace_ros.clock import Clock, SystemClock
 from pace_ros.config import Config
-from pace_ros.control import StaticRouter
+from pace_ros.control import CostLedger, Router
 from pace_ros.dialogue import Dialogue
 from pace_ros.embedding import Embedder, Vector
 from pace_ros.embodiment import Audio, SpeechError, Voice
-from pace_ros.filler import FillerDesk, FillerFailed, FillerJob, PhraseBook
+from pace_ros.facts import FactExtractor
+from pace_ros.filler import ConflictJudge, ConflictMeter, FillerDesk, FillerFailed, FillerJob, PhraseBook
 from pace_ros.levels import Levels
 from pace_ros.live_turn import LiveTurn
-from pace_ros.llm import ChatClient, Endpoint, PromptBook
+from pace_ros.llm import ChatClient, Endpoint, HedgedChat, PromptBook
 from pace_ros.record import RecordWriter, read_turns
 from pace_ros.remarks import Remarks
 from pace_ros.retrieval import KnowledgeBase
@@ -53,6 +54,7 @@ MAY_FOLLOW = {
 }
 PATIENCE = 8.0  # s: only a broken test or a broken robot waits that long
 BOOK = PhraseBook.read(packaged.config_dir() / 'fillers.yaml', 30)
+FACTS = FactExtractor.read(packaged.config_dir() / 'names.yaml', packaged.config_dir() / 'antonyms.yaml')
 REMARKS = Remarks.read(packaged.config_dir() / 'remarks.yaml')
 KNOWLEDGE = """
 - id: colours
@@ -332,38 +334,44 @@ async def open_house(
     clock: Clock | None = None,
     knowledge: str = KNOWLEDGE,
     quick_encoder: bool = False,
+    hedge: ChatClient | None = None,
 ) -> AsyncIterator[House]:
     """Open a house; at its end every turn is stopped and checked. By default no fillers, one attempt, no speech,
     and an encoder that works on its own thread.
     """
     defaults: dict[str, object] = {'filler.mode': 'off', 'l2.retries': 0, 'speech.enabled': voice is not None,
-                                   'locale': 'en-US'}
-    house: House
+                                   'locale': 'en-US', 'router.mode': 'static'}
+
     outlet, counting, clock = Ledger(), CountingEmbedder(embedder), clock or SystemClock()
     start = with_values(Config(), defaults | (settings or {}))
     folder.mkdir(parents=True, exist_ok=True)
     knowledge_file, record_file = folder / 'knowledge.yaml', folder / 'turns.jsonl'
     knowledge_file.write_text(knowledge, encoding='utf-8')
 
+    opened: list[House] = []
+
     def config() -> Config:
-        return house.config
+        return opened[0].config if opened else start
 
     cache = SemanticCache(dimension=embedder.dimension, capacity=100, half_life=86400.0, clock=clock)
     base = KnowledgeBase([knowledge_file], embedder, clock)
     llm = ChatClient(Endpoint(cloud.base_url, 'm'), lambda: start.l2, clock)
-    llm._config = lambda: house.config.l2
+    llm._config = lambda: config().l2
+    ledger = CostLedger(lambda: config().cost)
     levels = Levels(
         embedder=counting, cache=cache, knowledge=base,
         volatility=Lexicon.read(packaged.config_dir() / 'lexicon'),
-        router=StaticRouter(lambda: config().router),
+        router=Router(config, clock), ledger=ledger,
         fillers=FillerDesk(generator, BOOK, lambda: config().filler),
-        llm=llm, prompts=PromptBook.read(packaged.config_dir() / 'persona.yaml'), remarks=REMARKS,
+        facts=FACTS, conflicts=ConflictMeter(FACTS), judge=ConflictJudge(llm, lambda: config().filler, ledger),
+        llm=HedgedChat(llm, hedge or llm, lambda: config().hedge, ledger, clock), prompts=PromptBook.read(packaged.config_dir() / 'persona.yaml'), remarks=REMARKS,
     )
     cascade = Cascade(levels, config, clock, embed_seconds=0.001 if quick_encoder else 1.0)
     writer = RecordWriter(record_file)
-    dialogue = Dialogue(cascade, config, clock=clock, outlet=outlet, voice=voice, writer=writer, remarks=REMARKS)
+    dialogue = Dialogue(cascade, levels, config, clock=clock, outlet=outlet, voice=voice, writer=writer)
     house = House(levels, cascade, dialogue, outlet, counting, cache, knowledge_file, cloud, llm, record_file, writer,
                   start, clock)
+    opened.append(house)
     try:
         yield house
     finally:

@@ -9,7 +9,7 @@ from pace_ros.config import Config
 from pace_ros.settings import ConfigError, with_values
 from pace_ros.turn import Arm
 
-OWN = Switches(router='static', filler='fixed', volatility='deny', l0=True, l1=True, rag=True, persona=True)
+OWN = Switches(router='gated', filler='adaptive', volatility='deny', l0=True, l1=True, rag=True, persona=True)
 
 
 def test_without_an_arm_the_nodes_own_settings_hold() -> None:
@@ -19,15 +19,14 @@ def test_without_an_arm_the_nodes_own_settings_hold() -> None:
         'filler.mode': 'off', 'volatility.policy': 'ttl', 'l0.enabled': False, 'l1.enabled': False, 'l2.rag': False,
         'l2.persona': False,
     })
-    assert switches(turned, Arm()) == Switches('static', 'off', 'ttl', l0=False, l1=False, rag=False, persona=False)
+    assert switches(turned, Arm()) == Switches('gated', 'off', 'ttl', l0=False, l1=False, rag=False, persona=False)
 
 
 @pytest.mark.parametrize(
     ('name', 'word', 'value'),
     [
-        ('router', 'static', 'static'),
-        ('filler', 'off', 'off'),
-        ('filler', 'fixed', 'fixed'),
+        *(('router', word, word) for word in ('static', 'adaptive', 'gated')),
+        *(('filler', word, word) for word in ('off', 'fixed', 'adaptive')),
         ('volatility', 'off', 'off'),
         ('volatility', 'ttl', 'ttl'),
         ('volatility', 'deny', 'deny'),

@@ -105,7 +105,7 @@ async def test_closing_stops_the_turns_and_keeps_their_records(tmp_path: FilePat
 
 async def test_nothing_is_kept_where_nothing_shall_be(tmp_path: FilePath, knowledge: FilePath) -> None:
     async with scripted_cloud(STORY) as cloud, assembled(
-        configured(tmp_path, cloud, l0__file='none', record__file='none')
+        configured(tmp_path, cloud, l0__file='none', record__file='none', router__file='none')
     ) as (whole, outlet):
         assert (await ask(whole, LIGHTHOUSE)).record.admitted
         assert whole.writer is None
@@ -119,7 +119,7 @@ async def test_nothing_is_kept_where_nothing_shall_be(tmp_path: FilePath, knowle
 async def test_files_may_be_named(tmp_path: FilePath, knowledge: FilePath) -> None:
     cache, log = tmp_path / 'x' / 'c.npz', tmp_path / 'y' / 't.jsonl'
     async with scripted_cloud(STORY) as cloud, assembled(
-        configured(tmp_path, cloud, l0__file=str(cache), record__file=str(log))
+        configured(tmp_path, cloud, l0__file=str(cache), record__file=str(log), router__file=str(tmp_path / 'z' / 'r.json'))
     ) as (whole, _outlet):
         await ask(whole, LIGHTHOUSE)
         assert whole.save_cache() == 1

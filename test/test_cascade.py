@@ -233,7 +233,7 @@ async def test_switch_filler(folder: FilePath, embedder: Embedder) -> None:
         gates[1].set()
         await house.settled(turn)
         assert not turn.record.filler_launched
-        assert turn.record.filler_reason == 'off'
+        assert turn.record.filler_decision == 'off'
         assert len(generator.jobs) == 1
 
 

@@ -148,7 +148,7 @@ def test_the_record_opens_with_what_is_known(clock: VirtualClock, outlet: Ledger
     clock.advance(0.5)
     utterance = Utterance('hello', received, 'u1', 'v1', 'en-US', 0.8, since_speech_end=0.3, arm=Arm(label='x'))
     turn = LiveTurn(utterance, 't1', SWITCHES, clock=clock, outlet=outlet, voice=None)
-    turn.routed_by(Decision(0.9, 0.7, 'adaptive', 0.25, 0.5))
+    turn.routed_by(Decision(0.9, 0.7, 'adaptive', 'gate: cold start', 0.25, 0.5, 1.5))
     record = turn.record
     assert record.received_wall == pytest.approx(clock.wall() - 0.5)
     assert turn.elapsed() == pytest.approx(0.5)

@@ -88,6 +88,20 @@ class SemanticCache:
                 return CacheMatch(self._used(slot), score, stale=stale)
             return CacheMatch(None, best, stale=stale)
 
+    def would_hit(self, question: str, vector: Vector, scope: str, threshold: float) -> bool:
+        """Whether a recall would find an answer; neither counted nor remembered as a use."""
+        with self._lock:
+            slot = self._exact.get((scope, normal_form(question)))
+            if slot is not None and not self._expired(slot):
+                return True
+            for slot, score in self._candidates(vector):
+                if score < threshold:
+                    break
+                entry = self._entries.get(slot)
+                if entry is not None and entry.scope == scope and not self._expired(slot):
+                    return True
+            return False
+
     def admit(self, entry: CacheEntry, vector: Vector) -> None:
         """Store an answer; the same question in the same scope is replaced, the least used entry makes room."""
         with self._lock:

@@ -20,13 +20,13 @@ class PendingFiller:
     ``reason`` says in the record how its text came about.
     """
 
-    def __init__(self, desk: FillerDesk, question: str, locale: str, avoid: str) -> None:
+    def __init__(self, desk: FillerDesk, question: str, locale: str, avoid: str, refused: str) -> None:
         self._desk = desk
         self._question = question
         self._locale = locale
         self._avoid = avoid
         self._job: FillerJob | None = None
-        self._refused = ''
+        self._refused = refused
         self.reason = 'launched'
         self._timer = asyncio.get_running_loop().call_later(GRACE, self._begin)
 
@@ -89,9 +89,12 @@ class FillerDesk:
         self._settings = settings
         self._next = 0
 
-    def launch(self, question: str, locale: str, avoid: str) -> PendingFiller:
-        """Launch a filler that is not ``avoid``. Never fails: where nothing can be generated there are placeholders."""
-        return PendingFiller(self, question, locale, avoid)
+    def launch(self, question: str, locale: str, avoid: str, *, refused: str = '') -> PendingFiller:
+        """Launch a filler that is not ``avoid``. Never fails: where nothing can be generated there are placeholders.
+
+        ``refused`` says why nothing may be generated, if so.
+        """
+        return PendingFiller(self, question, locale, avoid, refused)
 
     def generate(self, question: str, locale: str, avoid: str) -> FillerJob:
         """Begin a generation. Raises FillerFailed if there is no generator, or another generation is under way."""

@@ -15,7 +15,7 @@ class Permit:
 
     def __init__(self, breaker: Breaker, *, probe: bool) -> None:
         self._breaker = breaker
-        self._probe = probe
+        self.is_probe = probe
         self._settled = False
 
     def succeed(self) -> None:
@@ -37,7 +37,7 @@ class Permit:
     def _settle(self, *, outcome: bool | None) -> None:
         if not self._settled:
             self._settled = True
-            self._breaker._settle(outcome=outcome, probe=self._probe)  # noqa: SLF001  two halves of one thing
+            self._breaker._settle(outcome=outcome, probe=self.is_probe)  # noqa: SLF001  two halves of one thing
 
 
 class Breaker:

@@ -5,6 +5,7 @@ import contextlib
 import math
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import anyio
 import httpx
@@ -12,13 +13,13 @@ import httpx
 from pace_ros.clock import Clock
 from pace_ros.config import L2, extra_body
 from pace_ros.llm.breaker import Breaker
+from pace_ros.llm.completion import Completion, Message
 from pace_ros.llm.delta import AnswerText, Delta, parse_delta
 from pace_ros.llm.endpoint import Endpoint
 from pace_ros.llm.errors import L2Error, L2Malformed, L2Refused, L2Timeout, L2Unreachable
 from pace_ros.llm.retry_after import retry_after_seconds
 from pace_ros.llm.sse import SseOverflow, SseParser
 
-Message = dict[str, str]
 DONE = '[DONE]'
 UNSAID = 'unsaid'  # the stream ended in order but gave no finish reason: fit to say, not to cache
 BACKOFF = 0.2  # s before a retry the server asked no time for
@@ -26,22 +27,6 @@ TRANSIENT = {408, 409, 425, 429, 500, 502, 503, 504}
 REQUEST_AT_FAULT = {400, 413, 422}  # this question was refused, the endpoint is well
 ERROR_BODY_BYTES = 2000
 TAIL_WAIT = 0.1  # s for what follows a whole answer: usage, [DONE], the end of the response
-
-
-@dataclass
-class Completion:
-    """What is known of one request beside its text; filled in while the stream runs. Times in s."""
-
-    attempts: int = 0
-    ttft: float = math.nan
-    finish_reason: str = ''
-    tokens_in: int = 0
-    tokens_out: int = 0
-
-    @property
-    def whole(self) -> bool:
-        """Whether the model ended by itself: anything else is never cached."""
-        return self.finish_reason == 'stop'
 
 
 @dataclass(frozen=True)
@@ -76,6 +61,19 @@ async def _payloads(response: httpx.Response) -> AsyncGenerator[str, None]:
     for payload in parser.flush():
         if payload.strip():
             yield payload.strip()
+
+
+class ChatModel(Protocol):
+    """Whoever answers a conversation in a stream of text."""
+
+    @property
+    def breaker(self) -> Breaker:
+        """Its circuit breaker."""
+        ...
+
+    def stream(self, messages: Sequence[Message], report: Completion) -> AsyncGenerator[str, None]:
+        """Yield informative answer text as it comes and fill ``report``. Raises L2Error."""
+        ...
 
 
 class ChatClient:
@@ -113,13 +111,16 @@ class ChatClient:
         begin = self._clock.monotonic()
         deadlines = _Deadlines(begin + config.total_timeout, begin + config.first_token_timeout, 'first token')
         with self.breaker.acquire() as permit:
+            report.breaker_before = 'half-open' if permit.is_probe else 'closed'
             while True:
                 report.attempts += 1
+                attempt = self._clock.monotonic()
                 try:
                     async with contextlib.aclosing(self._attempt(messages, report, deadlines)) as pieces:
                         async for piece in pieces:
                             if math.isnan(report.ttft):
                                 report.ttft = self._clock.monotonic() - begin
+                                report.sample = self._clock.monotonic() - attempt
                             yield piece
                     break
                 except L2Error as error:
@@ -131,6 +132,7 @@ class ChatClient:
                         raise
                     await anyio.sleep(pause)
             permit.succeed()
+            report.breaker_after = self.breaker.state
 
     def _pause(self, error: L2Error, report: Completion, deadlines: _Deadlines) -> float | None:
         """How long to wait before another attempt (s), None if there shall be none."""

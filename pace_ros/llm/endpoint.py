@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from pace_ros.config import L2
+from pace_ros.config import L2, Hedge
 from pace_ros.settings import ConfigError
 
 LOCAL_BASE_URL = 'http://127.0.0.1:8077/v1'
@@ -31,10 +31,26 @@ class Endpoint:
 def endpoint_of(config: L2, environment: Mapping[str, str]) -> Endpoint:
     """Choose the endpoint; the key comes from ``PACE_L2_API_KEY`` alone. Raises ConfigError for a bad URL or key."""
     base_url = config.base_url or environment.get('PACE_L2_BASE_URL', '') or LOCAL_BASE_URL
-    if not base_url.startswith(('http://', 'https://')):
-        raise ConfigError(f'The L2 base URL must start with http:// or https://, not {base_url!r}.')
-    key = environment.get('PACE_L2_API_KEY', '').strip()
-    if not key.isascii() or not key.isprintable():
-        raise ConfigError('PACE_L2_API_KEY must be printable ASCII.')
     model = config.model or environment.get('PACE_L2_MODEL', '') or 'local'
-    return Endpoint(base_url.rstrip('/'), model, key)
+    return Endpoint(_checked(base_url, 'The L2 base URL'), model, _key('PACE_L2_API_KEY', environment))
+
+
+def hedge_endpoint_of(config: Hedge, first: Endpoint, environment: Mapping[str, str]) -> Endpoint | None:
+    """The second endpoint, None where it is the first one again. Its key is its own: the first one's stays home."""
+    if not config.base_url:
+        return None
+    base_url = _checked(config.base_url, "Parameter 'hedge.base_url'")
+    return Endpoint(base_url, config.model or first.model, _key('PACE_L2_HEDGE_API_KEY', environment))
+
+
+def _checked(base_url: str, what: str) -> str:
+    if not base_url.startswith(('http://', 'https://')):
+        raise ConfigError(f'{what} must start with http:// or https://, not {base_url!r}.')
+    return base_url.rstrip('/')
+
+
+def _key(variable: str, environment: Mapping[str, str]) -> str:
+    key = environment.get(variable, '').strip()
+    if not key.isascii() or not key.isprintable():
+        raise ConfigError(f'{variable} must be printable ASCII.')
+    return key

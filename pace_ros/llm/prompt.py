@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pace_ros.language import language
-from pace_ros.llm.chat import Message
+from pace_ros.llm.completion import Message
 from pace_ros.retrieval import RetrievalHit
 from pace_ros.wording import read_by_language
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from builtin_interfaces.msg import Time
 
 from pace_msgs import msg
-from pace_ros.control import RouterState
+from pace_ros.control import ControllerState
 from pace_ros.turn import Arm, Onset, ResponseFrame, TurnRecord, Utterance
 
 GATES = {'adaptive': msg.ControllerState.GATE_ADAPTIVE, 'static': msg.ControllerState.GATE_STATIC}
@@ -99,23 +99,49 @@ def turn_message(record: TurnRecord, stamp: Time) -> msg.Turn:
         retrieval_score=record.retrieval_score,
         arm=record.arm.label,
         answer=record.answer,
+        gate=GATES.get(record.gate, msg.ControllerState.GATE_UNKNOWN),
+        filler_decision=record.filler_decision,
+        filler_conflict=record.filler_conflict,
+        speculation=record.speculation,
+        hedge=record.hedge,
     )
     message.header.stamp = stamp
     return message
 
 
-def state_message(state: RouterState, stamp: Time) -> msg.ControllerState:
-    """The router's state."""
-    decision = state.decision
+def state_message(state: ControllerState, stamp: Time) -> msg.ControllerState:
+    """What the controllers would do now."""
+    router, decision = state.router, state.router.decision
     message = msg.ControllerState(
         load_index=decision.load_index,
-        ttft_ewma=state.ttft_ewma,
-        arrival_rate=state.arrival_rate,
+        ttft_ewma=decision.ttft_ewma,
+        arrival_rate=router.arrival_rate,
         theta_cache=decision.theta_cache,
         theta_direct=decision.theta_direct,
         p_instant=decision.p_instant,
-        gate=GATES.get(decision.gate, msg.ControllerState.GATE_UNKNOWN),
-        quiet_windows=state.quiet_windows,
+        gate=GATES['static' if router.gate.static else 'adaptive'],
+        quiet_windows=router.gate.quiet_windows,
+        mode=state.mode,
+        reason=decision.reason,
+        windows=router.gate.windows,
+        triggers=[
+            msg.GateTrigger(name=each.name, value=each.value, p=each.p, fired=each.fired)
+            for each in router.gate.triggers
+        ],
+        ttft_samples=router.ttft_samples,
+        ttft_age=router.ttft_age,
+        ttft_starved=router.starved,
+        filler_launch=state.filler_launch,
+        filler_decision=state.filler_decision,
+        filler_budget=state.budget,
+        fillers_measured=state.fillers_measured,
+        conflict_rate=state.conflict_rate,
+        fillers_judged=state.judged,
+        contradiction_rate=state.contradiction_rate,
+        tokens_per_turn=state.tokens_per_turn,
+        fillers_per_turn=state.fillers_per_turn,
+        hedged_share=state.hedged_share,
+        probes=state.probes,
     )
     message.header.stamp = stamp
     return message

@@ -1,4 +1,4 @@
-"""One diagnostic status for each level."""
+"""One diagnostic status for each level, and one for the router."""
 from __future__ import annotations
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -10,10 +10,13 @@ OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.E
 
 
 def diagnose(name: str, assembly: Assembly, config: Config) -> DiagnosticArray:
-    """The state of L0, L1, L2, filler and speech; ``name`` is the node's full name."""
+    """The state of L0, L1, L2, router, filler and speech; ``name`` is the node's full name."""
     statuses = [
         _status(name, *parts)
-        for parts in (_l0(assembly), _l1(assembly), _l2(assembly), _filler(assembly, config), _speech(assembly, config))
+        for parts in (
+            _l0(assembly), _l1(assembly), _l2(assembly), _router(assembly), _filler(assembly, config),
+            _speech(assembly, config),
+        )
     ]
     return DiagnosticArray(status=statuses)
 
@@ -47,15 +50,51 @@ def _l1(assembly: Assembly) -> Parts:
 def _l2(assembly: Assembly) -> Parts:
     state = assembly.llm.breaker.state
     values: dict[str, object] = {
-        'endpoint': assembly.endpoint.base_url, 'model': assembly.endpoint.model, 'breaker': state
+        'endpoint': assembly.endpoint.base_url, 'model': assembly.endpoint.model, 'breaker': state,
+        'hedged share': f'{assembly.llm.share:.3f}',
     }
+    if assembly.llm.second is not assembly.llm.first:
+        values['hedge breaker'] = assembly.llm.second.breaker.state
     return 'L2', OK if state == 'closed' else ERROR, f'breaker {state}', values
 
 
+def _router(assembly: Assembly) -> Parts:
+    state = assembly.controller_state()
+    router, decision = state.router, state.router.decision
+    values: dict[str, object] = {
+        'mode': state.mode,
+        'lambda': f'{decision.load_index:.3f}',
+        'thresholds': f'{decision.theta_cache:.3f} / {decision.theta_direct:.3f}',
+        'gate': 'STATIC' if router.gate.static else 'ADAPTIVE',
+        'gate reason': router.gate.reason,
+        'quiet windows': router.gate.quiet_windows,
+        **{f'trigger {each.name}': str(each) for each in router.gate.triggers},
+        'TTFT average': f'{decision.ttft_ewma:.3f} s',
+        'TTFT age': f'{router.ttft_age:.0f} s',
+        'tokens per turn': f'{state.tokens_per_turn:.1f}',
+        'probes in 24 h': state.probes,
+    }
+    if router.starved:
+        return 'router', WARN, f'no first token for {router.ttft_age:.0f} s while visitors come', values
+    if assembly.keeper.error:
+        return 'router', WARN, f'its memory cannot be saved: {assembly.keeper.error}', values
+    return 'router', OK, decision.reason, values
+
+
 def _filler(assembly: Assembly, config: Config) -> Parts:
+    state = assembly.controller_state()
+    values: dict[str, object] = {
+        'mode': config.filler.mode,
+        'decision': state.filler_decision,
+        'P(inst)': f'{state.router.decision.p_instant:.3f}',
+        'budget': f'{state.budget:.2f} s',
+        'generations per turn': f'{state.fillers_per_turn:.3f}',
+        'measured': state.fillers_measured,
+        'conflict rate': f'{state.conflict_rate:.4f}',
+    }
     if assembly.generator_error:
-        return 'filler', WARN, f'placeholders only: {assembly.generator_error}', {'mode': config.filler.mode}
-    return 'filler', OK, config.filler.mode, {'mode': config.filler.mode}
+        return 'filler', WARN, f'placeholders only: {assembly.generator_error}', values
+    return 'filler', OK, config.filler.mode, values
 
 
 def _speech(assembly: Assembly, config: Config) -> Parts:

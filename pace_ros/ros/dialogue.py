@@ -54,7 +54,7 @@ class DialogueNode(LifecycleNode):
         """
         super().__init__('dialogue', **options)
         forward_logs(self.get_logger())
-        self.config = NodeConfig(self, self._on_config)
+        self.config = NodeConfig(self, self._state_changed)
         self._ended = ended or threading.Event()
         self._clock_of_core = SystemClock()
         self._active = False
@@ -84,6 +84,7 @@ class DialogueNode(LifecycleNode):
             AskServer(self, self._core, self._assembly.dialogue, lambda: self._active),
             Services(self, self._core, self._assembly),
         ]
+        self._outlet.on_turn = self._state_changed
         self._listen()
         self._timer = self.create_timer(STATE_PERIOD, self._report, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self.get_logger().info(
@@ -134,10 +135,11 @@ class DialogueNode(LifecycleNode):
 
     def _on_utterance(self, message: msg.Utterance) -> None:
         received = time.perf_counter()
-        if not self._active or message.partial or self._core is None or self._assembly is None:
+        if not self._active or self._core is None or self._assembly is None:
             return
         utterance = conversions.utterance_from(message, received=received, now=self.get_clock().now().to_msg())
-        self._core.call_soon(self._assembly.dialogue.submit, utterance)
+        dialogue = self._assembly.dialogue
+        self._core.call_soon(dialogue.hear_partial if utterance.partial else dialogue.submit, utterance)
 
     def _on_user_speaking(self, message: Bool) -> None:
         if self._active and self._core is not None and self._assembly is not None:
@@ -150,16 +152,16 @@ class DialogueNode(LifecycleNode):
 
     # -- state ------------------------------------------------------------------------------------------------------
 
-    def _on_config(self) -> None:
+    def _state_changed(self) -> None:
         if self._outlet is not None and self._assembly is not None:
-            self._outlet.state(self._assembly.router.state(), always=False)
+            self._outlet.state(self._assembly.controller_state(), always=False)
 
     def _report(self) -> None:
         if self._outlet is None or self._assembly is None:
             return
-        self._outlet.state(self._assembly.router.state(), always=True)
+        self._outlet.state(self._assembly.controller_state(), always=True)
         if self._core is not None:
-            self._core.call_soon(self._assembly.dialogue.forget_idle)
+            self._core.call_soon(self._assembly.every_second)
         self._outlet.diagnostics(diagnose(self.get_fully_qualified_name(), self._assembly, self.config()))
 
     # -- ends -------------------------------------------------------------------------------------------------------

@@ -1,6 +1,8 @@
 """Everything the node says, on its topics; called from the core's thread."""
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 from diagnostic_msgs.msg import DiagnosticArray
@@ -9,7 +11,7 @@ from rclpy.lifecycle import LifecycleNode
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
 from pace_msgs import msg
-from pace_ros.control import RouterState
+from pace_ros.control import ControllerState
 from pace_ros.ros import conversions
 from pace_ros.ros.parameters import NodeConfig
 from pace_ros.ros.qos import EVENTS, STATE
@@ -17,7 +19,10 @@ from pace_ros.turn import FrameKind, Onset, ResponseFrame, TurnRecord
 
 
 class Publishers:
-    """The outlet of the core. While the node is inactive only state and diagnostics are published."""
+    """The outlet of the core. While the node is inactive only state and diagnostics are published.
+
+    ``on_turn`` is called after each turn, which may have moved the controllers.
+    """
 
     def __init__(self, node: LifecycleNode, config: NodeConfig) -> None:
         self._node = node
@@ -33,7 +38,8 @@ class Publishers:
         self._audio = node.create_lifecycle_publisher(msg.AudioChunk, 'speech_audio', EVENTS, **options)
         self._state = node.create_publisher(msg.ControllerState, 'controller_state', STATE, **options)
         self._diagnostics = node.create_publisher(DiagnosticArray, '/diagnostics', EVENTS, **options)
-        self._last_state: RouterState | None = None
+        self._last_state: object = None
+        self.on_turn: Callable[[], None] = lambda: None
 
     def frame(self, frame: ResponseFrame) -> None:
         """Publish a frame on ``filler`` or ``answer``."""
@@ -47,6 +53,7 @@ class Publishers:
     def turn(self, record: TurnRecord) -> None:
         """Publish the record of a turn."""
         self._turn.publish(conversions.turn_message(record, self._now()))
+        self.on_turn()
 
     def speaker_at(self, position: PointStamped) -> None:
         """Remember where the speaker is."""
@@ -72,10 +79,11 @@ class Publishers:
         """Publish speech samples (``speech.sink`` = topic)."""
         self._audio.publish(conversions.audio_message(samples, sample_rate, turn_id, self._now(), flush=flush))
 
-    def state(self, state: RouterState, *, always: bool) -> None:
-        """Publish the router's state, if it has changed or ``always``."""
-        if always or repr(state) != repr(self._last_state):  # NaN equals NaN here
-            self._last_state = state
+    def state(self, state: ControllerState, *, always: bool) -> None:
+        """Publish the controllers' state, if ``always`` or if a decision or the gate has changed."""
+        seen = (state.mode, state.router.decision, state.router.gate, state.filler_decision, state.fillers_measured)
+        if always or seen != self._last_state:
+            self._last_state = seen
             self._state.publish(conversions.state_message(state, self._now()))
 
     def diagnostics(self, array: DiagnosticArray) -> None:

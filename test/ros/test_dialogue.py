@@ -289,7 +289,7 @@ def test_parameters_have_descriptors_and_refuse_bad_values(
     assert (theta.floating_point_range[0].from_value, theta.floating_point_range[0].to_value) == (0.0, 1.0)
     assert not theta.read_only
     assert url.read_only
-    assert mode.additional_constraints == 'one of: off, fixed'
+    assert mode.additional_constraints == 'one of: off, fixed, adaptive'
     assert all(each.description for each in described.descriptors)
 
     def put(name: str, **value: Any) -> Any:
@@ -300,7 +300,7 @@ def test_parameters_have_descriptors_and_refuse_bad_values(
     double, text = ParameterType.PARAMETER_DOUBLE, ParameterType.PARAMETER_STRING
     assert not put('router.theta_cache', type=double, double_value=1.5).successful
     bad = put('filler.mode', type=text, string_value='loud')
-    assert (bad.successful, bad.reason) == (False, "Parameter 'filler.mode' must be one of off, fixed, not 'loud'.")
+    assert (bad.successful, bad.reason) == (False, "Parameter 'filler.mode' must be one of off, fixed, adaptive, not 'loud'.")
     assert not put('l2.base_url', type=text, string_value='http://other').successful
     assert 'JSON' in put('l2.extra_body', type=text, string_value='{').reason
     assert put('router.theta_direct', type=double, double_value=1.0).successful
@@ -395,7 +395,7 @@ def test_interrupted_the_node_ends_in_time_with_cache_and_records_on_disk(
 
 @pytest.mark.parametrize(('parameter', 'sentence'), [
     ('router.theta_cache:=1.5', "Parameter 'router.theta_cache' must be from 0.0 to 1.0, not 1.5."),
-    ('filler.mode:=loud', "Parameter 'filler.mode' must be one of off, fixed, not 'loud'."),
+    ('filler.mode:=loud', "Parameter 'filler.mode' must be one of off, fixed, adaptive, not 'loud'."),
     ('l0.capacity:=many', "Parameter 'l0.capacity' must be int, not 'many'."),
 ])
 def test_a_bad_parameter_ends_the_node_with_a_sentence(

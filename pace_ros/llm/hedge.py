@@ -1,0 +1,146 @@
+"""Hedged requests: when the first token is late, a second request is sent, and the first to speak wins."""
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Sequence
+
+import anyio
+import numpy as np
+
+from pace_ros.clock import Clock
+from pace_ros.config import Hedge
+from pace_ros.control import CostLedger
+from pace_ros.llm.breaker import Breaker
+from pace_ros.llm.chat import ChatClient
+from pace_ros.llm.completion import Completion, Message, estimated_tokens
+from pace_ros.llm.in_flight import InFlight
+
+SHARE_WINDOW = 200  # requests over which the share of hedged ones is limited
+KEPT_TTFTS = 100
+
+
+class HedgedChat:
+    """Two clients behind one ``stream``; ``second`` may be the first one again. Off, it is the first client alone.
+
+    The delay is a percentile of recent first-token times. Where the second request wins, the first one's time is known
+    only to be longer than its life; that life is kept as its sample, which leaves every percentile below it right.
+    """
+
+    def __init__(
+        self, first: ChatClient, second: ChatClient, settings: Callable[[], Hedge], ledger: CostLedger, clock: Clock
+    ) -> None:
+        self.first = first
+        self.second = second
+        self._settings = settings
+        self._ledger = ledger
+        self._clock = clock
+        self._ttfts: deque[float] = deque(maxlen=KEPT_TTFTS)
+        self._hedged: deque[bool] = deque(maxlen=SHARE_WINDOW)
+
+    @property
+    def breaker(self) -> Breaker:
+        """The first endpoint's."""
+        return self.first.breaker
+
+    @property
+    def share(self) -> float:
+        """Hedged requests among the last 200."""
+        return sum(self._hedged) / len(self._hedged) if self._hedged else 0.0
+
+    async def aclose(self) -> None:
+        """Close both connection pools."""
+        await asyncio.gather(*(each.aclose() for each in {self.first, self.second}))
+
+    async def stream(self, messages: Sequence[Message], report: Completion) -> AsyncGenerator[str, None]:
+        """As ``ChatClient.stream``; ``report`` is that of the request which speaks first."""
+        delay = self._delay()
+        self._hedged.append(False)
+        try:
+            if delay is None:
+                async with contextlib.aclosing(self.first.stream(messages, report)) as pieces:
+                    async for piece in pieces:
+                        yield piece
+            else:
+                async with contextlib.aclosing(self._hedged_stream(messages, report, delay)) as pieces:
+                    async for piece in pieces:
+                        yield piece
+        finally:
+            if not math.isnan(report.ttft):
+                self._ttfts.append(report.ttft)
+
+    async def _hedged_stream(
+        self, messages: Sequence[Message], report: Completion, delay: float
+    ) -> AsyncGenerator[str, None]:
+        async with self._request(self.first, messages) as first:
+            winner = first
+            try:
+                if not await _settles_within(first, delay) and self._may_hedge(messages):
+                    winner = await self._race(first, messages, report)
+                async for piece in winner:
+                    _copy(report, winner, first)
+                    yield piece
+            finally:
+                _copy(report, winner, first)
+                await winner.aclose()
+
+    def _delay(self) -> float | None:
+        """When the first token counts as late (s), None for never."""
+        settings = self._settings()
+        if not settings.enabled or len(self._ttfts) < settings.min_samples:
+            return None
+        return float(np.percentile(list(self._ttfts), settings.percentile))
+
+    def _may_hedge(self, messages: Sequence[Message]) -> bool:
+        """Within the share and under the cost ceiling, which is charged at once."""
+        allowed = self._settings().max_share * len(self._hedged)
+        if sum(self._hedged) + 1 > allowed or not self._ledger.try_spend(tokens=estimated_tokens(messages)):
+            return False
+        self._hedged[-1] = True
+        return True
+
+    async def _race(self, first: InFlight, messages: Sequence[Message], report: Completion) -> InFlight:
+        """The request that speaks first; the other is ended. Neither speaks: the first one, with its error."""
+        second = self._request(self.second, messages)
+        racing = {asyncio.ensure_future(each.settled()): each for each in (first, second)}
+        try:
+            while racing:
+                done, _ = await asyncio.wait(racing, return_when=asyncio.FIRST_COMPLETED)
+                speaking = [each for each in (first, second) if each.speaks]
+                if speaking:
+                    break
+                for each in done:
+                    del racing[each]
+            winner, loser = (second, first) if second.speaks and not first.speaks else (first, second)
+        except BaseException:
+            await second.aclose()
+            raise
+        finally:
+            for each in racing:
+                each.cancel()
+        report.hedge = 'second' if winner is second else 'first' if first.speaks else 'neither'
+        report.tokens_wasted += estimated_tokens(messages) + loser.pieces
+        self._ledger.spend(tokens=loser.pieces)
+        await loser.aclose()
+        return winner
+
+    def _request(self, client: ChatClient, messages: Sequence[Message]) -> InFlight:
+        return InFlight(lambda report: client.stream(messages, report), self._clock.monotonic())
+
+
+async def _settles_within(request: InFlight, seconds: float) -> bool:
+    """Whether the request speaks or fails before it counts as late."""
+    with anyio.move_on_after(seconds):
+        await request.settled()
+        return True
+    return False
+
+
+def _copy(report: Completion, winner: InFlight, first: InFlight) -> None:
+    """Take the winner's report over; its time counts from the first request."""
+    report.take(winner.report)
+    if winner is not first:
+        report.ttft += winner.begun - first.begun
+        report.sample = report.ttft

@@ -1,0 +1,57 @@
+"""What the levels learn of one question on its way down."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pace_ros.embedding import Vector
+from pace_ros.llm import InFlight, Message
+from pace_ros.retrieval import RetrievalHit
+from pace_ros.turn import TurnRecord
+
+
+@dataclass
+class Foreseen:
+    """What was prepared for an unfinished hypothesis: its vector, and perhaps a request to the language model."""
+
+    text: str
+    vector: Vector | None = None
+    messages: tuple[Message, ...] = ()
+    request: InFlight | None = None
+
+    async def aclose(self) -> int:
+        """Drop what was prepared; a request is ended. Returns how many tokens had come of it, unheard."""
+        if self.request is None:
+            return 0
+        request, self.request = self.request, None
+        await request.aclose()
+        return request.pieces
+
+
+@dataclass
+class Query:
+    """``vector`` has shape (d,), None if there is none.
+
+    ``may_recall`` is false for L0 switched off, and for a volatile question whose answers are never cached: a stable
+    question much like it may have been.
+    """
+
+    text: str
+    locale: str
+    may_recall: bool = False
+    vector: Vector | None = None
+    hits: tuple[RetrievalHit, ...] = ()
+    knowledge_version: int = 0
+    foreseen: Foreseen | None = None
+
+    @property
+    def best(self) -> RetrievalHit | None:
+        """The nearest knowledge entry."""
+        return self.hits[0] if self.hits else None
+
+
+def note_volatile(record: TurnRecord, hits: Iterable[RetrievalHit]) -> None:
+    """An answer ages with any knowledge it is made of."""
+    for hit in hits:
+        if hit.entry.volatile:
+            record.volatile_query, record.volatile_reason = True, f'knowledge: {hit.entry.entry_id}'
