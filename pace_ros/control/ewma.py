@@ -31,5 +31,5 @@ class TtftEwma:
         self.last_sample = last_sample
 
     def age(self, now: float) -> float:
-        """Seconds since the last sample, infinite if there was none."""
-        return math.inf if self.last_sample is None else now - self.last_sample
+        """Seconds since the last sample, NaN if there was none."""
+        return math.nan if self.last_sample is None else now - self.last_sample

@@ -33,7 +33,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class RouterState:
-    """A snapshot for the operator. ``ttft_age`` is s since the last sample (infinite: none yet)."""
+    """A snapshot for the operator. ``ttft_age`` is s since the last sample (NaN: none yet)."""
 
     decision: Decision
     gate: GateState

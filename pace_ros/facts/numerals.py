@@ -17,23 +17,39 @@ _WORDS = {word: value for value, word in enumerate((
     'twenty', 'thirty', 'forty', 'fifty', 'sixty', 'seventy', 'eighty', 'ninety',
 ))}
 _SCALES = {'hundred': 100, 'thousand': 1000, 'million': 1_000_000, 'billion': 1_000_000_000}
-_WORD = '|'.join(sorted([*_WORDS, *_SCALES], key=len, reverse=True))
-_LONE = frozenset('一两万千百亿十')
-_HAN = ''.join([*_DIGITS, *_TENS, *_MYRIADS])
+_ORDINALS = {word: value for value, word in enumerate((
+    'second', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'eighth', 'ninth', 'tenth'), start=2)}
+_SCALE = {'百': 1e2, '千': 1e3, '万': 1e4, '亿': 1e8, '百万': 1e6, '千万': 1e7, 'k': 1e3, **_SCALES}
+_LONE = frozenset('一两万千百亿十壹贰叁肆伍陆柒捌玖拾佰仟')  # alone these are mostly parts of other words
+_LONGEST = 24  # characters or words of one number; what is longer is none
+_SIGNS = ('-', '负', '零下', 'minus ')
+
+_D = '[' + ''.join(_DIGITS) + ']'
+_HAN = '[' + ''.join([*_DIGITS, *_TENS, *_MYRIADS]) + ']'
+_WORD = '(?:' + '|'.join(sorted([*_WORDS, *_SCALES], key=len, reverse=True)) + r')\b'
 # Words with a numeral character that count nothing.
 _IDIOMS = (
-    '一下|一会儿?|一点儿?|一起|一些|一样|一定|一般|一直|一共|一键|第一|唯一|统一|之一|万一|十分|百分百|三电|四驱|两驱|三厢|两厢|进一步'
-    '|(?:星期|周|礼拜)[一二三四五六]'
+    '一下|一会|一起|一些|一样|一定|一般|一直|一共|一键|一点(?![零一二三四五六七八九])|[统唯之]一|第一(?![百千万])|二手|零下|三电|三元|[四两]驱'
+    '|四周|四季|[三两]厢|十分(?!钟|之)|百分百|千万[不别要]|万一|进一步|零部?件|零配件|零售|零食|[大登着]陆|陆[续地]'
+    '|four-wheel|4s店'
 )
 _NUMBER = re.compile(
     rf'(?P<idiom>{_IDIOMS})'
-    r'|(?P<digits>\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)'
-    r'(?P<scale>\s*(?:千万|百万|万|亿|千(?!米|克|瓦)|百(?!分)|k\b|(?:hundred|thousand|million|billion)\b))?'
-    rf'|(?P<han>[{_HAN}]+(?:点[{"".join(_DIGITS)}]+)?)'
-    rf'|\b(?P<words>(?:{_WORD})(?:(?:[\s-]+(?:and\s+)?)(?:{_WORD}))*(?:\s+point(?:\s+(?:{_WORD}))+)?)\b',
-    re.IGNORECASE,
+    rf'|第(?P<place>\d+|{_HAN}+)'
+    r'|(?P<denominator>[二三四五六七八九十]|[1-9]\d?)分之(?P<numerator>[一二三四五六七八九]|\d{1,2})(?![\d.])'
+    r'|(?P<digits>\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?)'
+    r'(?:(?P<nth>st|nd|rd|th)\b'
+    r'|(?P<scale>\s*(?:千万|百万|万|亿|千(?!米|克|瓦)|百(?!分)|k\b|(?:hundred|thousand|million|billion)\b))'
+    r'(?:(?P<tail>\d{1,4})(?P<tail_scale>[千百])?(?![\d.,年个座月天小]))?)?'
+    rf'|(?P<head>{_HAN}{{0,9}}[十百千])?(?P<low>[一两二三四五六七八])(?P<high>[两二三四五六七八九])'
+    r'(?(head)|(?=[十百千万个天年周小公里米块元度岁位口台辆种次分秒成人]))(?P<pair_scale>[十百千万]*)'
+    rf'|(?P<han>{_HAN}+(?:点{_D}+[百千万亿]*)?)'
+    r'|半(?=个?小时|个?钟头|个月|个?星期|[天年日里米升度吨])'
+    rf'|(?<![a-z])(?:(?P<words>{_WORD}(?:[\s-]+(?:(?:(?<=d )|(?<=on ))and\s+)?{_WORD})*(?:\s+point(?:\s+{_WORD})+)?)'
+    r'|(?P<ordinal>third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|(?:(?<=the )|(?<=\'s ))second(?=\s[a-z]))\b'
+    r'|half(?:\s+an?\b)?)'
 )
-_SCALE = {'万': 1e4, '亿': 1e8, '千': 1e3, '百': 1e2, '百万': 1e6, '千万': 1e7, 'k': 1e3, **_SCALES}
+_HALF = re.compile(r'个半(?=小时|月|钟头|星期)|\s+and\s+a\s+half\b')
 
 
 @dataclass(frozen=True)
@@ -44,71 +60,154 @@ class Number:
     start: int
     end: int
     bare: bool = False
+    ordinal: bool = False
 
 
 def plain(text: str) -> str:
-    """The form in which texts are searched: NFKC, so that full-width digits and signs are the usual ones."""
-    return unicodedata.normalize('NFKC', text)
+    """The form in which texts are searched: NFKC (full-width digits and signs are the usual ones), small letters."""
+    return unicodedata.normalize('NFKC', text).lower().replace('’', "'")
 
 
 def numbers(text: str) -> Iterator[Number]:
-    """Every number of a text in its ``plain`` form, in order."""
+    """Every number of a text in its ``plain`` form, in order. Of an approximation (两三天) both ends, at one place."""
     for match in _NUMBER.finditer(text):
+        if match['idiom'] or match.end() - match.start() > 10 * _LONGEST:
+            continue
         if match['digits']:
-            scale = (match['scale'] or '').strip().lower()
-            value = float(match['digits'].replace(',', '')) * _SCALE.get(scale, 1.0)
-            yield Number(_rounded(value), match.start(), match.end())
-        elif match['han']:
-            value = _han(match['han'])
-            yield Number(_rounded(value), match.start(), match.end(), bare=match['han'] in _LONE)
+            yield from _in_digits(text, match)
         elif match['words']:
-            words = match['words'].lower()
-            yield Number(_rounded(_english(words)), match.start(), match.end(), bare=words in ('one', *_SCALES))
+            yield from _in_words(text, match)
+        elif match['low']:
+            yield from _pair(text, match)
+        elif match['han']:
+            yield from _in_han(text, match)
+        else:
+            yield from _part_or_place(match)
+
+
+def _in_digits(text: str, match: re.Match[str]) -> Iterator[Number]:
+    value = float(match['digits'].replace(',', ''))
+    if match['nth']:
+        yield Number(value, *match.span(), ordinal=True)
+        return
+    scale = _SCALE[match['scale'].strip()] if match['scale'] else 1.0
+    value *= scale
+    if tail := match['tail']:  # 12万8 = 12万8千 = 128000
+        if match['tail_scale']:
+            value += float(tail) * _SCALE[match['tail_scale']]
+        else:
+            value += float(tail) * (scale / 10 if len(tail) == 1 else 1.0)
+    yield _counted(text, match, value)
+
+
+def _in_han(text: str, match: re.Match[str]) -> Iterator[Number]:
+    if len(match['han']) <= _LONGEST:
+        yield _counted(text, match, _han(match['han']), bare=match['han'] in _LONE)
+
+
+def _in_words(text: str, match: re.Match[str]) -> Iterator[Number]:
+    words = match['words']
+    if len(words.split()) <= _LONGEST:
+        yield _counted(text, match, _english(words), bare=words in ('one', *_SCALES))
+
+
+def _counted(text: str, match: re.Match[str], value: float, *, bare: bool = False) -> Number:
+    """With its sign before it and a half after it: 零下20, 两个半."""
+    start, end = match.span()
+    sign = next((sign for sign in _SIGNS if text.startswith(sign, start - len(sign)) and start >= len(sign)), '')
+    if sign and not (sign == '-' and start > 1 and text[start - 2].isalnum()):  # between two it is a range or a joint
+        value = -value
+    if half := _HALF.match(text, end):
+        value, end = value + 0.5, half.end()
+    return Number(_rounded(value), start, end, bare)
+
+
+def _pair(text: str, match: re.Match[str]) -> Iterator[Number]:
+    """两三天 is two or three days, 三四十 thirty or forty; 九五号 stays ninety-five."""
+    low, high = _DIGITS[match['low']], _DIGITS[match['high']]
+    if high - low != 1:
+        yield _counted(text, match, _han(match.group()))
+        return
+    for digit in (match['low'], match['high']):
+        yield Number(_rounded(_han((match['head'] or '') + digit + match['pair_scale'])), *match.span())
+
+
+def _part_or_place(match: re.Match[str]) -> Iterator[Number]:
+    if match['denominator']:
+        yield Number(_rounded(_small(match['numerator']) / _small(match['denominator'])), *match.span())
+    elif match['place']:
+        if len(match['place']) <= _LONGEST:
+            yield Number(_small(match['place']), *match.span(), ordinal=True)
+    elif match['ordinal']:
+        yield Number(float(_ORDINALS[match['ordinal']]), *match.span(), ordinal=True)
+    else:
+        yield Number(0.5, *match.span(), bare=True)
 
 
 def _rounded(value: float) -> float:
     return round(value, 6)
 
 
+def _small(text: str) -> float:
+    return float(text) if text.isdigit() else _han(text)
+
+
 def _han(text: str) -> float:
     whole, _, decimals = text.partition('点')
-    if not any(char in _TENS or char in _MYRIADS for char in whole):  # read digit by digit: 二〇二七
-        value = float(int(''.join(str(_DIGITS[char]) for char in whole) or '0'))
-    else:
-        value = float(_han_whole(whole))
-    if decimals:
-        value += float('0.' + ''.join(str(_DIGITS[char]) for char in decimals))
+    if not decimals:
+        return float(_han_whole(whole))
+    digits = decimals.rstrip('百千万亿')
+    value = _han_whole(whole) + float('0.' + ''.join(str(_DIGITS[char]) for char in digits))
+    for unit in decimals[len(digits):]:
+        value *= _SCALE[unit]
     return value
 
 
 def _han_whole(text: str) -> int:
-    """十二万三千 = 123000; a last digit without its unit counts a tenth of the unit before it: 三万五 = 35000."""
-    total = section = digit = 0
+    """十二万三千 = 123000; a last digit without its unit counts a tenth of the unit before it: 三万五 = 35000.
+
+    Without any unit it is read digit by digit: 二〇二七 = 2027.
+    """
+    total = part = section = digit = 0  # above 亿, above 万, below it, the last digit
     last_unit = 1
     zero = False
     for char in text:
         if char in _DIGITS:
-            digit = digit * 10 + _DIGITS[char] if digit and not section else _DIGITS[char]
-            zero = zero or _DIGITS[char] == 0
-        elif char in _TENS:
+            digit = digit * 10 + _DIGITS[char]
+            zero = zero or digit == 0
+            continue
+        if char in _TENS:
             section += (digit or 1) * _TENS[char]
-            last_unit, digit, zero = _TENS[char], 0, False
+            last_unit = _TENS[char]
+        elif char == '万':
+            part += (section + digit or 1) * 10_000
+            last_unit, section = 10_000, 0
         else:
-            total = (total + section + digit or 1) * _MYRIADS[char]
-            last_unit, section, digit, zero = _MYRIADS[char], 0, 0, False
+            total = (total + part + section + digit or 1) * 100_000_000
+            last_unit, part, section = 100_000_000, 0, 0
+        digit, zero = 0, False
     if digit and last_unit > 10 and not zero:
         digit *= last_unit // 10
-    return total + section + digit
+    return total + part + section + digit
 
 
 def _english(text: str) -> float:
     """Twelve thousand five hundred = 12500; twenty twenty-seven = 2027; two point five = 2.5."""
-    whole, _, decimals = text.partition(' point ')
-    scale = next((_SCALES[word] for word in decimals.split() if word in _SCALES), 1)
+    whole, _, decimals = text.partition('point')
+    number = float(_english_whole([word for word in whole.replace('-', ' ').split() if word != 'and']))
+    if decimals:
+        words = decimals.replace('-', ' ').split()
+        number += float('0.' + ''.join(str(_WORDS[word]) for word in words if word in _WORDS))
+        for word in words:
+            number *= _SCALES.get(word, 1)
+    return number
+
+
+def _english_whole(words: list[str]) -> int:
+    if len(words) > 1 and all(_WORDS.get(word, 10) < 10 for word in words):  # two zero two seven
+        return int(''.join(str(_WORDS[word]) for word in words))
     total = current = 0
-    for word in re.split(r'[\s-]+', whole):
-        if word == 'and':
-            continue
+    for word in words:
         if word == 'hundred':
             current = (current or 1) * 100
         elif word in _SCALES:
@@ -117,10 +216,6 @@ def _english(text: str) -> float:
         else:
             value = _WORDS[word]
             # A pair beside a pair is a year: nineteen ninety, twenty twenty-seven.
-            joined = current and (value >= 10 and current % 100 and current < 100)
+            joined = value >= 10 and 0 < current < 100
             current = current * 100 + value if joined else current + value
-    number = float(total + current)
-    if decimals:
-        digits = (str(_WORDS[word]) for word in re.split(r'[\s-]+', decimals) if word in _WORDS)
-        number += float('0.' + ''.join(digits))
-    return number * scale
+    return total + current

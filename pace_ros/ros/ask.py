@@ -8,10 +8,11 @@ import sys
 from typing import Any
 
 from rich.console import Console
+from rich.live import Live
 
 from pace_msgs import msg
 from pace_ros.ros.ask_client import AskClient, NoAnswer
-from pace_ros.ros.turn_view import FramePrinter, summary
+from pace_ros.ros.turn_view import FramePrinter, state_table, summary
 from pace_ros.turn import FrameKind, Outcome, Path
 
 HELP = '/c NAME  go to conversation NAME · /end  end it · /stop  silence the robot · /quit'
@@ -27,15 +28,19 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument('--namespace', default='', help="the robot's namespace, e.g. robot1")
     parser.add_argument('--timeout', type=float, default=60.0, metavar='S', help='(default: %(default)s)')
     parser.add_argument('--json', action='store_true', help='one JSON object a turn, with all its frames')
+    parser.add_argument('--state', action='store_true', help="show the controllers' state live until Ctrl-C; "
+                        'without a terminal once; with --json a line for every change')
     parser.add_argument('--frames', action='store_true', help='a line for every frame')
     known, _ros = parser.parse_known_args(argv)  # ros2 run may add --ros-args
     return known
 
 
 def plain(message: Any) -> Any:
-    """A message as JSON types: NaN becomes null, path, kind and outcome their names."""
+    """A message as JSON types: what is no number becomes null, path, kind and outcome their names."""
+    if isinstance(message, list | tuple):
+        return [plain(item) for item in message]
     if not hasattr(message, 'get_fields_and_field_types'):
-        return None if isinstance(message, float) and math.isnan(message) else message
+        return None if isinstance(message, float) and not math.isfinite(message) else message
     names = {'path': Path, 'kind': FrameKind, 'outcome': Outcome}
     fields = ((name, getattr(message, name)) for name in message.get_fields_and_field_types())
     return {name: names[name](value).name if name in names else plain(value) for name, value in fields}
@@ -99,13 +104,31 @@ class Session:
             self._console.print(f'[dim]{HELP}[/]')
 
 
+def watch(client: AskClient, options: argparse.Namespace, console: Console) -> None:
+    """Show the controllers' state as it comes. Raises NoAnswer where none comes."""
+    states = client.states(options.timeout)
+    if options.json:
+        for state in states:
+            sys.stdout.write(json.dumps(plain(state), ensure_ascii=False) + '\n')
+            sys.stdout.flush()
+    elif not console.is_terminal:
+        console.print(state_table(next(states)))
+    else:
+        with Live(console=console, auto_refresh=False) as screen:
+            for state in states:
+                screen.update(state_table(state), refresh=True)
+
+
 def main() -> None:
-    """Ask one question, or converse."""
+    """Ask one question, converse, or watch the controllers."""
     options = arguments()
     console = Console(highlight=False)
     try:
         with AskClient(options.namespace) as client:
             client.wait_for_node(min(10.0, options.timeout))
+            if options.state:
+                watch(client, options, console)
+                return
             session = Session(client, options, console)
             if options.question is None:
                 session.converse()

@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 import uuid
+from collections import deque
 from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any
@@ -22,7 +23,7 @@ from unique_identifier_msgs.msg import UUID
 from pace_msgs import msg
 from pace_msgs.action import Ask
 from pace_msgs.srv import EndConversation
-from pace_ros.ros.qos import EVENTS
+from pace_ros.ros.qos import EVENTS, STATE
 
 CANCEL_DEADLINE = 4.0  # s
 
@@ -103,6 +104,30 @@ class AskClient:
                 turn = self._result(sent, deadline)
         self._drain(answered=turn.outcome == msg.Turn.OUTCOME_ANSWERED)
         return turn
+
+    def states(self, timeout: float) -> Iterator[msg.ControllerState]:
+        """The controllers' states as they are published, the present one first. Raises NoAnswer after ``timeout`` s
+        without any; Ctrl-C ends it.
+        """
+        heard: deque[msg.ControllerState] = deque()
+
+        def hear(state: msg.ControllerState) -> None:  # rclpy takes no builtin
+            heard.append(state)
+
+        ear = self._node.create_subscription(msg.ControllerState, 'controller_state', hear, STATE)
+        try:
+            with self._ctrl_c_noted():
+                deadline = time.monotonic() + timeout
+                while time.monotonic() < deadline:
+                    if self._interrupted.is_set():
+                        raise KeyboardInterrupt
+                    self._executor.spin_once(timeout_sec=0.1)
+                    while heard:
+                        yield heard.popleft()
+                        deadline = time.monotonic() + timeout
+        finally:
+            self._node.destroy_subscription(ear)
+        raise NoAnswer('The dialogue node has published no state in time.')
 
     def end_conversation(self, conversation: str) -> bool:
         """Tell the node to forget a visitor; says whether it knew them. Raises NoAnswer."""

@@ -63,6 +63,40 @@ def summary(turn: msg.Turn) -> str:
     )
 
 
+def state_table(state: msg.ControllerState) -> Table:
+    """What the controllers would do now, and why."""
+    static = state.gate == msg.ControllerState.GATE_STATIC
+    result = Table(title=f'controllers, mode {state.mode}', title_justify='left', show_header=False)
+    result.add_column('what', style='bold', no_wrap=True)
+    result.add_column('value')
+    age = seconds(state.ttft_age) + (' [red]STARVED[/]' if state.ttft_starved else '')
+    rows = {
+        'load λ': f'{bar(state.load_index)} {state.load_index:.3f}',
+        'TTFT average x': f'{state.ttft_ewma:.3f} s of {state.ttft_samples} samples, the last one {age} ago',
+        'arrivals r': f'{60 * state.arrival_rate:.1f} a minute',
+        'thresholds': f'cache {state.theta_cache:.3f}, direct {state.theta_direct:.3f}: {escape(state.reason)}',
+        'gate': f'[{"green" if static else "yellow"}]{"STATIC" if static else "ADAPTIVE"}[/], '
+                f'{state.quiet_windows} quiet windows of {state.windows}',
+        **{f'  {each.name}': f'{each.value:.3f}, p {each.p:.3g}' + (' [yellow]fired[/]' if each.fired else '')
+           for each in state.triggers},
+        'P(inst)': f'{bar(state.p_instant)} {state.p_instant:.3f}',
+        'filler': f'{"launch" if state.filler_launch else "none"} ({escape(state.filler_decision)}), '
+                  f'budget {state.filler_budget:.2f} s',
+        'conflicts': f'{state.conflict_rate:.1%} of {state.fillers_measured} turns with a filler',
+        'cost a turn': f'{state.tokens_per_turn:.0f} tokens, {state.fillers_per_turn:.2f} filler generations',
+        'hedged, probes': f'{state.hedged_share:.1%} of requests, {state.probes} in 24 h',
+    }
+    for name, value in rows.items():
+        result.add_row(name, value)
+    return result
+
+
+def bar(share: float, width: int = 20) -> str:
+    """A share between 0 and 1 as a bar."""
+    full = round(share * width)
+    return '█' * full + '░' * (width - full)
+
+
 def table(rows: Iterable[tuple[str, msg.Turn]]) -> Table:
     """The table of turns: one row a question."""
     result = Table(title='turns', title_justify='left', row_styles=['', 'dim'])

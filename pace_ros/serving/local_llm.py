@@ -12,8 +12,10 @@ import sys
 import threading
 from pathlib import Path
 from types import FrameType
+from urllib.parse import urlsplit
 
 from pace_ros import packaged
+from pace_ros.serving.delay import DelayingProxy
 
 DEFAULT_PORT = 8077
 
@@ -27,6 +29,8 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
                         help='more than half the cores stall each other beside other work (default: %(default)s)')
     parser.add_argument('--slots', type=int, default=4, help='answers generated at once (default: %(default)s)')
     parser.add_argument('--context', type=int, default=2048, help='tokens of context a slot (default: %(default)s)')
+    parser.add_argument('--delay', type=float, default=0.0, metavar='S',
+                        help='hold every request back for so long, as a busy or distant cloud does')
     known, _ros = parser.parse_known_args(argv)  # a launch file adds --ros-args
     return known
 
@@ -44,7 +48,7 @@ def main() -> None:
     parameters = xllamacpp.CommonParams()
     parameters.model.path = str(model)
     parameters.hostnames = ['127.0.0.1']
-    parameters.port = options.port
+    parameters.port = 0 if options.delay > 0 else options.port
     parameters.n_parallel = options.slots
     parameters.n_ctx = options.context * options.slots
     parameters.cpuparams.n_threads = options.threads
@@ -60,7 +64,11 @@ def main() -> None:
     signal.signal(signal.SIGINT, on_signal)
     signal.signal(signal.SIGTERM, on_signal)
     server = xllamacpp.Server(parameters)
-    sys.stdout.write(f'{server.listening_address}/v1\n')
+    address = server.listening_address
+    if options.delay > 0:
+        proxy = DelayingProxy(urlsplit(address).port or 0, options.delay, own_port=options.port)
+        address = f'http://127.0.0.1:{proxy.port}'
+    sys.stdout.write(f'{address}/v1\n')
     sys.stdout.flush()
     stop.wait()
     os._exit(0)  # taken down in order, the server would first finish every answer under way

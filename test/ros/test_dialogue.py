@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import json
-import math
 import subprocess
 import sys
 import time
@@ -78,7 +77,7 @@ def test_twenty_conversations_interleaved(
 ) -> None:
     slow = Script([sse(chunk('One')), 0.3, sse(chunk(' two.', finish='stop'), '[DONE]')])
     model = cloud(slow)
-    robot(model.base_url, 'filler.budget:=0.05')
+    robot(model.base_url, 'router.mode:=static', 'filler.mode:=fixed', 'filler.budget:=0.05')
     heard = listener()
     for round_number in range(5):
         for number in range(20):
@@ -113,7 +112,9 @@ def test_a_turn_over_dds_is_complete_and_in_order(
     assert turn.perceived_latency == turn.filler_elapsed
     assert turn.ttft >= 0.4
     assert (turn.theta_cache, turn.theta_direct, turn.filler_budget) == (0.95, 0.75, 0.05)
-    assert math.isnan(turn.load_index)
+    assert turn.load_index == pytest.approx(0.7 * 0.5 / 3 + 0.3 / 60 / 8), 'x0 = 1.5 s, one arrival'
+    assert (turn.p_instant, turn.filler_decision, turn.filler_conflict) == (pytest.approx(0.3), 'fixed', '')
+    assert turn.gate == msg.ControllerState.GATE_STATIC
     onsets = [(onset.modality, onset.content) for onset in heard.heard['onset']]
     assert sorted(onsets) == sorted([
         (msg.Onset.MODALITY_GAZE, msg.Onset.CONTENT_ACKNOWLEDGEMENT),
@@ -249,7 +250,7 @@ def test_services(cloud: Callable[..., Any], robot: Callable[..., Any], listener
     knowledge.write_text(entry % 'Of rock.')
     model = cloud(answer('Of rock', ' and dust.'))
     robot(model.base_url, f'l1.knowledge:=["{knowledge}"]', f'l0.file:={tmp_path / "l0.npz"}',
-          'router.theta_direct:=0.99')
+          'router.mode:=static', 'router.theta_direct:=0.99')
     heard = listener()
     heard.say('So what is the moon really made of, then?', conversation_id='v')
     assert heard.turns(1)[0].path == Path.L2
@@ -300,9 +301,11 @@ def test_parameters_have_descriptors_and_refuse_bad_values(
     double, text = ParameterType.PARAMETER_DOUBLE, ParameterType.PARAMETER_STRING
     assert not put('router.theta_cache', type=double, double_value=1.5).successful
     bad = put('filler.mode', type=text, string_value='loud')
-    assert (bad.successful, bad.reason) == (False, "Parameter 'filler.mode' must be one of off, fixed, adaptive, not 'loud'.")
+    refusal = "Parameter 'filler.mode' must be one of off, fixed, adaptive, not 'loud'."
+    assert (bad.successful, bad.reason) == (False, refusal)
     assert not put('l2.base_url', type=text, string_value='http://other').successful
     assert 'JSON' in put('l2.extra_body', type=text, string_value='{').reason
+    assert put('router.mode', type=text, string_value='static').successful
     assert put('router.theta_direct', type=double, double_value=1.0).successful
     heard.until(lambda: heard.heard['controller_state'][-1].theta_direct == 1.0)
 
@@ -363,7 +366,8 @@ def test_diagnostics_show_every_level(robot: Callable[..., Any], listener: Calla
     arrays: list[DiagnosticArray] = []
     heard.node.create_subscription(DiagnosticArray, '/diagnostics', arrays.append, 10)
     heard.until(lambda: bool(arrays))
-    assert [status.name.split(': ')[1] for status in arrays[0].status] == ['L0', 'L1', 'L2', 'filler', 'speech']
+    levels = ['L0', 'L1', 'L2', 'router', 'filler', 'speech']
+    assert [status.name.split(': ')[1] for status in arrays[0].status] == levels
     assert arrays[0].status[2].level == DiagnosticStatus.OK
     heard.say('What is the weather on Mars?')
     turn = heard.turns(1)[0]

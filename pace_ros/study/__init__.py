@@ -1,0 +1,1 @@
+"""Studies: what the core does over hours that nobody wants to wait for."""
