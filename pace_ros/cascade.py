@@ -206,13 +206,13 @@ class Cascade:
             if not record.filler_shown:
                 record.filler_reason = 'instant path' if record.path in (Path.L0, Path.L1) else 'not needed in time'
         self._levels.ledger.spend(fillers=record.filler_calls)
-        self._levels.ledger.end_turn()
         if foreseen is not None:
             record.speculation = record.speculation or 'dropped: not needed'
             if foreseen.request is not None:
                 pieces = await foreseen.aclose()
                 record.tokens_wasted += estimated_tokens(foreseen.messages) + pieces
                 self._levels.ledger.spend(tokens=pieces)
+        self._levels.ledger.end_turn()
 
     def _is_instant(self, query: Query, switches: Switches, decision: Decision) -> bool:
         """Whether L0 or L1 would answer by itself; a look without a trace."""

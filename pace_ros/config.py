@@ -100,9 +100,9 @@ class Hedge:
                                 high=100.0)
     min_samples: int = setting(20, 'First-token times that must be known before any hedge.', low=2, high=100)
     max_share: float = setting(0.05, 'Largest share of the last 200 requests that may be hedged.', low=0.0, high=1.0)
-    base_url: str = setting('', 'Second endpoint; empty: the same one. Its key is $PACE_L2_HEDGE_API_KEY.',
+    base_url: str = setting('', 'Second endpoint, its key in $PACE_L2_HEDGE_API_KEY; empty: the same one again.',
                             read_only=True)
-    model: str = setting('', "Model name there; empty: the first endpoint's.", read_only=True)
+    model: str = setting('', 'Model name of the second request; empty: that of the first.', read_only=True)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pytest
 
 os.environ['ROS_DOMAIN_ID'] = str(1 + os.getpid() % 100)
 os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
-for name in ('PACE_L2_BASE_URL', 'PACE_L2_API_KEY', 'PACE_L2_MODEL', 'PACE_DATA_DIR'):
+for name in ('PACE_L2_BASE_URL', 'PACE_L2_API_KEY', 'PACE_L2_MODEL', 'PACE_L2_HEDGE_API_KEY', 'PACE_DATA_DIR'):
     os.environ.pop(name, None)
 
 # The environment must be set before rclpy is imported anywhere.

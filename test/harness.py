@@ -364,7 +364,8 @@ async def open_house(
         router=Router(config, clock), ledger=ledger,
         fillers=FillerDesk(generator, BOOK, lambda: config().filler),
         facts=FACTS, conflicts=ConflictMeter(FACTS), judge=ConflictJudge(llm, lambda: config().filler, ledger),
-        llm=HedgedChat(llm, hedge or llm, lambda: config().hedge, ledger, clock), prompts=PromptBook.read(packaged.config_dir() / 'persona.yaml'), remarks=REMARKS,
+        llm=HedgedChat(llm, hedge or llm, lambda: config().hedge, ledger, clock),
+        prompts=PromptBook.read(packaged.config_dir() / 'persona.yaml'), remarks=REMARKS,
     )
     cascade = Cascade(levels, config, clock, embed_seconds=0.001 if quick_encoder else 1.0)
     writer = RecordWriter(record_file)

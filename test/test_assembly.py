@@ -117,14 +117,15 @@ async def test_nothing_is_kept_where_nothing_shall_be(tmp_path: FilePath, knowle
 
 
 async def test_files_may_be_named(tmp_path: FilePath, knowledge: FilePath) -> None:
-    cache, log = tmp_path / 'x' / 'c.npz', tmp_path / 'y' / 't.jsonl'
+    cache, log, memory = tmp_path / 'x' / 'c.npz', tmp_path / 'y' / 't.jsonl', tmp_path / 'z' / 'r.json'
     async with scripted_cloud(STORY) as cloud, assembled(
-        configured(tmp_path, cloud, l0__file=str(cache), record__file=str(log), router__file=str(tmp_path / 'z' / 'r.json'))
+        configured(tmp_path, cloud, l0__file=str(cache), record__file=str(log), router__file=str(memory))
     ) as (whole, _outlet):
         await ask(whole, LIGHTHOUSE)
         assert whole.save_cache() == 1
         assert cache.is_file()
     assert json.loads(log.read_text(encoding='utf-8'))['text'] == LIGHTHOUSE
+    assert json.loads(memory.read_text(encoding='utf-8'))['ttft'] < 1.5
 
 
 async def test_a_damaged_cache_file_starts_empty(

@@ -46,7 +46,7 @@ def load(path: Path) -> TtftMemory | None:
         memory = TtftMemory(float(fields['ttft']), float(fields['sampled']), str(fields['endpoint']))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
         log.warning('the router starts afresh: %s cannot be read: %s', path, error)
         return None
     return memory if math.isfinite(memory.ttft) and memory.ttft >= 0 and math.isfinite(memory.sampled) else None

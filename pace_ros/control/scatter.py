@@ -7,6 +7,7 @@ from collections import deque
 from scipy import special
 
 KEPT = 256
+ROUNDING = 1e-9  # logarithms nearer than this are equal
 
 
 class TtftScatter:
@@ -31,8 +32,8 @@ class TtftScatter:
         count, mean = len(self._earlier), sum(self._earlier) / len(self._earlier)
         variance = sum((each - mean) ** 2 for each in self._earlier) / (count - 1)
         shift = sum(self._window) / len(self._window) - mean
-        if variance == 0:
-            return 1.0 if shift == 0 else 0.0
+        if variance < ROUNDING**2:
+            return 1.0 if abs(shift) < ROUNDING else 0.0
         t = abs(shift) / math.sqrt(variance * (1 / len(self._window) + 1 / count))
         return 2.0 * float(special.stdtr(count - 1, -t))
 

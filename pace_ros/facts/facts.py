@@ -1,28 +1,30 @@
 """What a text states that another can contradict: quantities, moments, products, polarity."""
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pace_ros.facts.dates import Moment, moments
 from pace_ros.facts.names import Name, ProductNames
-from pace_ros.facts.numerals import numbers, plain
-from pace_ros.facts.polarity import Polarity, Side
-from pace_ros.facts.units import unit_at
+from pace_ros.facts.numerals import Number, numbers, plain
+from pace_ros.facts.polarity import Polarity, Sides
+from pace_ros.facts.units import NUMBER, Quantity, Unit, agree, unit_at
 
-NUMBER = 'number'  # the dimension of what has no unit
-Quantity = tuple[str, float]
+ORDINAL = 'ordinal'  # the dimension of a place in an order: the third row
 
 
 @dataclass(frozen=True)
 class Facts:
-    """The facts of one text. A quantity is a dimension and a value in its base unit."""
+    """The facts of one text.
+
+    A quantity is a dimension and a value in its base unit; ``names`` are in the order of their first mention, by kind.
+    """
 
     quantities: frozenset[Quantity] = frozenset()
     moments: frozenset[Moment] = frozenset()
-    names: frozenset[Name] = frozenset()
-    polarity: frozenset[Side] = field(default_factory=frozenset)
+    names: tuple[Name, ...] = ()
+    polarity: Sides = field(default_factory=Sides)
 
 
 class FactExtractor:
@@ -40,52 +42,81 @@ class FactExtractor:
     def facts(self, text: str, locale: str) -> Facts:
         """The facts of a text in the language of ``locale``."""
         text = plain(text)
-        found = list(moments(text))
-        taken = [(start, end) for _, start, end in found]
-        return Facts(
-            quantities=frozenset(_quantities(text, taken)),
-            moments=frozenset(moment for moment, _, _ in found),
-            names=self._names.find(text),
-            polarity=self._polarity.find(text, locale),
-        )
+        small = text.lower()
+        quantities, when = _quantities_and_moments(small)
+        polarity = self._polarity.find(small, locale)
+        return Facts(frozenset(quantities), frozenset(when), self._names.find(text), polarity)
 
     def conflict(self, said: str, answer: str, locale: str) -> str:
-        """On which fact ``said`` disagrees with ``answer``; empty if on none.
+        """On which kinds of fact ``said`` disagrees with ``answer``, such as 'money, open'; empty if on none.
 
         What only one of them mentions is no disagreement. A kind of fact disagrees where both mention it and ``said``
-        has one that the answer has not.
+        has one that the answer has not. A question takes no side.
         """
         mine, theirs = self.facts(said, locale), self.facts(answer, locale)
-        reasons = [
-            *_unshared(mine.quantities, theirs.quantities),
-            *_unshared(mine.names, theirs.names),
-            *_unshared(mine.polarity, theirs.polarity),
-        ]
+        reasons = {*_unmatched(mine.quantities, theirs.quantities), *_unshared(mine.names, theirs.names)}
         for moment in mine.moments:
             same_kind = [other for other in theirs.moments if other.kind == moment.kind]
             if same_kind and not any(moment.may_be(other) for other in same_kind):
-                reasons.append(moment.kind)
-        return ', '.join(sorted(set(reasons)))
+                reasons.add(moment.kind)
+        if mine.polarity.taken and theirs.polarity.taken:
+            reasons |= _unshared(*(self._polarity.stated(plain(text).lower(), locale) for text in (said, answer)))
+        return ', '.join(sorted(reasons))
 
     def same(self, one: str, other: str, locale: str) -> bool:
         """Whether two wordings of a question ask for the same facts: none of them differs or is missing in either."""
-        return self.facts(one, locale) == self.facts(other, locale)
+        return _asked(self.facts(one, locale)) == _asked(self.facts(other, locale))
 
 
-def _quantities(text: str, taken: list[tuple[int, int]]) -> Iterable[Quantity]:
+def _asked(facts: Facts) -> tuple[object, ...]:
+    return facts.quantities, facts.moments, facts.names, facts.polarity.marked, facts.polarity.negations
+
+
+def _quantities_and_moments(text: str) -> tuple[set[Quantity], set[Moment]]:
+    quantities: set[Quantity] = set()
+    when: set[Moment] = set()
+    taken = bytearray(len(text))
+    for moment, start, end in moments(text):
+        when.add(moment)
+        taken[start:end] = b'\1' * (end - start)
     for number in numbers(text):
-        if any(number.start < end and start < number.end for start, end in taken):
-            continue  # part of a date
+        if 1 in taken[number.start:number.end]:
+            continue  # part of a moment
+        if number.ordinal:
+            quantities.add((ORDINAL, number.value))
+            continue
         counted = unit_at(text, number.start, number.end)
-        if counted is not None:
+        if _is_year(number, counted, text):
+            when.add(Moment(year=int(number.value)))
+        elif counted:
             unit, rest = counted
-            yield unit.dimension, round((number.value + rest) * unit.factor, 6)
+            if not (number.bare and number.value == 1 and unit.counts_things):
+                quantities.add((unit.dimension, round((number.value + rest) * unit.factor, 6)))
         elif not number.bare:
-            yield NUMBER, number.value
+            quantities.add((NUMBER, number.value))
+    return quantities, when
 
 
-def _unshared(mine: Iterable[tuple[str, object]], theirs: Iterable[tuple[str, object]]) -> list[str]:
+def _is_year(number: Number, counted: tuple[Unit, float] | None, text: str) -> bool:
+    """1998, twenty twenty-seven, the 1990s: of this shape, and nothing measured."""
+    if not 1900 <= number.value < 2100 or not (
+        counted is None or counted[0].counts_things or text.startswith('s', number.end)
+    ):
+        return False
+    written = text[number.start:number.end]
+    return written.isdigit() or (' ' in written and 'thousand' not in written and 'hundred' not in written)
+
+
+def _unmatched(mine: Iterable[Quantity], theirs: frozenset[Quantity]) -> Iterator[str]:
+    """The dimensions in which mine has a quantity that agrees with none of theirs, though they have some."""
+    for quantity in mine:
+        comparable = any(quantity[0] in (NUMBER, other[0]) for other in theirs)
+        if comparable and not any(agree(quantity, other) for other in theirs):
+            yield quantity[0]
+
+
+def _unshared(mine: Iterable[tuple[str, object]], theirs: Iterable[tuple[str, object]]) -> set[str]:
     """The kinds (first of each pair) that both have, and of which mine has one that is not among theirs."""
     others = set(theirs)
     kinds = {kind for kind, _ in others}
-    return [kind for kind, value in mine if kind in kinds and (kind, value) not in others]
+    return {kind for kind, value in mine if kind in kinds and (kind, value) not in others}

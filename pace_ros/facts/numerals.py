@@ -4,7 +4,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _DIGITS = {char: value for value, chars in enumerate(
     ('零〇', '一壹', '二贰两', '三叁', '四肆', '五伍', '六陆', '七柒', '八捌', '九玖')) for char in chars}
@@ -18,43 +18,58 @@ _WORDS = {word: value for value, word in enumerate((
 ))}
 _SCALES = {'hundred': 100, 'thousand': 1000, 'million': 1_000_000, 'billion': 1_000_000_000}
 _ORDINALS = {word: value for value, word in enumerate((
-    'second', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'eighth', 'ninth', 'tenth'), start=2)}
+    'third', 'fourth', 'fifth', 'sixth', 'seventh', 'eighth', 'ninth', 'tenth'), start=3)}  # second is a unit, too
 _SCALE = {'百': 1e2, '千': 1e3, '万': 1e4, '亿': 1e8, '百万': 1e6, '千万': 1e7, 'k': 1e3, **_SCALES}
 _LONE = frozenset('一两万千百亿十壹贰叁肆伍陆柒捌玖拾佰仟')  # alone these are mostly parts of other words
 _LONGEST = 24  # characters or words of one number; what is longer is none
-_SIGNS = ('-', '负', '零下', 'minus ')
 
 _D = '[' + ''.join(_DIGITS) + ']'
 _HAN = '[' + ''.join([*_DIGITS, *_TENS, *_MYRIADS]) + ']'
 _WORD = '(?:' + '|'.join(sorted([*_WORDS, *_SCALES], key=len, reverse=True)) + r')\b'
 # Words with a numeral character that count nothing.
-_IDIOMS = (
-    '一下|一会|一起|一些|一样|一定|一般|一直|一共|一键|一点(?![零一二三四五六七八九])|[统唯之]一|第一(?![百千万])|二手|零下|三电|三元|[四两]驱'
-    '|四周|四季|[三两]厢|十分(?!钟|之)|百分百|千万[不别要]|万一|进一步|零部?件|零配件|零售|零食|[大登着]陆|陆[续地]'
-    '|four-wheel|4s店'
+_IDIOMS = '|'.join((
+    '一下|一会|一起|一些|一样|一定|一般|一直|一共|一键|一点(?![零一二三四五六七八九])|(?<=[统唯之哪])一|(?<=进)一步',
+    '第一(?![百千万])|二手|三电|三元|[四两]驱|四周|四季|[三两]厢|十分(?!钟|之)|百分百|千万[不别要]|千[米克瓦]|万一',
+    '零下|零部?件|零配件|零售|零食|(?<=[大登着])陆|陆[续地]|four-wheel|4s店',
+))
+_SCALED = r'\s*(?:千万|百万|万|亿|千(?!米|克|瓦)|百(?!分)|k\b|(?:hundred|thousand|million|billion)\b)'
+_AND = r'(?:(?:(?<=hundred )|(?<=thousand )|(?<=million )|(?<=billion ))and\s+)?'
+# 12,500; 10th; 1.25万; 12万8 and 12万8千
+_DIGITAL = (
+    r'(?P<digits>\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?)(?:(?P<nth>st|nd|rd|th)\b'
+    rf'|(?P<scale>{_SCALED})(?:(?P<tail>\d{{1,4}})(?P<tail_scale>[千百])?(?![\d.,年个座月天小]))?)?'
 )
-_NUMBER = re.compile(
-    rf'(?P<idiom>{_IDIOMS})'
-    rf'|第(?P<place>\d+|{_HAN}+)'
-    r'|(?P<denominator>[二三四五六七八九十]|[1-9]\d?)分之(?P<numerator>[一二三四五六七八九]|\d{1,2})(?![\d.])'
-    r'|(?P<digits>\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?)'
-    r'(?:(?P<nth>st|nd|rd|th)\b'
-    r'|(?P<scale>\s*(?:千万|百万|万|亿|千(?!米|克|瓦)|百(?!分)|k\b|(?:hundred|thousand|million|billion)\b))'
-    r'(?:(?P<tail>\d{1,4})(?P<tail_scale>[千百])?(?![\d.,年个座月天小]))?)?'
-    rf'|(?P<head>{_HAN}{{0,9}}[十百千])?(?P<low>[一两二三四五六七八])(?P<high>[两二三四五六七八九])'
+# 两三天, 十五六万
+_APPROXIMATE = (
+    rf'(?P<head>{_HAN}{{0,9}}[十百千])?(?P<low>[一两二三四五六七八])(?P<high>[两二三四五六七八九])'
     r'(?(head)|(?=[十百千万个天年周小公里米块元度岁位口台辆种次分秒成人]))(?P<pair_scale>[十百千万]*)'
-    rf'|(?P<han>{_HAN}+(?:点{_D}+[百千万亿]*)?)'
-    r'|半(?=个?小时|个?钟头|个月|个?星期|[天年日里米升度吨])'
-    rf'|(?<![a-z])(?:(?P<words>{_WORD}(?:[\s-]+(?:(?:(?<=d )|(?<=on ))and\s+)?{_WORD})*(?:\s+point(?:\s+{_WORD})+)?)'
-    r'|(?P<ordinal>third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|(?:(?<=the )|(?<=\'s ))second(?=\s[a-z]))\b'
-    r'|half(?:\s+an?\b)?)'
 )
+_NUMBER = re.compile('|'.join((
+    rf'(?P<idiom>{_IDIOMS})',
+    rf'第(?P<place>\d+|{_HAN}+)',
+    r'(?P<denominator>[二三四五六七八九十]|[1-9]\d?)分之(?P<numerator>[一二三四五六七八九]|\d{1,2})(?![\d.])',
+    _DIGITAL,
+    _APPROXIMATE,
+    rf'(?P<han>{_HAN}+(?:点{_D}+[百千万亿]*)?)',
+    r'半(?=个?小时|个?钟头|个月|个?星期|[天年日里米升度吨])',
+    rf'(?<![a-z])(?P<words>{_WORD}(?:[\s-]+{_AND}{_WORD})*(?:\s+point(?:\s+{_WORD})+)?)',
+    rf"(?<![a-z])(?P<ordinal>{'|'.join(_ORDINALS)}|(?:(?<=the )|(?<='s )|(?<=and )|(?<=or ))second(?=\s[a-z]))\b",
+    r'(?<![a-z])half(?:\s+an?\b)?',
+)))
+# Where a number may begin: only there is the pattern above tried.
+_BEGIN_ZH = re.compile('[' + r'\d半第' + ''.join([*_DIGITS, *_TENS, *_MYRIADS]) + ']')
+_BEGIN = re.compile(rf'{_BEGIN_ZH.pattern}|(?<![a-z])(?:[zfn]|on|t[whe]|s[ei]|e[il]|h[ua]|mi|bi)')
+_LATIN = re.compile('[a-z]{3}')
+_MINUS = re.compile(r'(?:(?<![^\W_])-|负|零下|minus )$')  # a stroke between two is a range or a joint
+_HALF_BEGINS = frozenset('个 \t\n')
 _HALF = re.compile(r'个半(?=小时|月|钟头|星期)|\s+and\s+a\s+half\b')
 
 
-@dataclass(frozen=True)
-class Number:
-    """A number at [start, end) of the text; ``bare`` is a lone word such as 一 or *one*, which may count nothing."""
+class Number(NamedTuple):
+    """A number at [start, end) of the text.
+
+    ``bare`` is a lone word such as 一 or *one*, which may count nothing; an ``ordinal`` is a place in an order.
+    """
 
     value: float
     start: int
@@ -64,32 +79,51 @@ class Number:
 
 
 def plain(text: str) -> str:
-    """The form in which texts are searched: NFKC (full-width digits and signs are the usual ones), small letters."""
-    return unicodedata.normalize('NFKC', text).lower().replace('’', "'")
+    """The form in which texts are searched: NFKC, so that full-width digits and signs are the usual ones."""
+    return unicodedata.normalize('NFKC', text).replace('’', "'")
 
 
 def numbers(text: str) -> Iterator[Number]:
-    """Every number of a text in its ``plain`` form, in order. Of an approximation (两三天) both ends, at one place."""
-    for match in _NUMBER.finditer(text):
-        if match['idiom'] or match.end() - match.start() > 10 * _LONGEST:
+    """Every number of a ``plain`` text in small letters, in order. Of an approximation (两三天) both, at one place."""
+    position = 0
+    beginning = _BEGIN if _LATIN.search(text) else _BEGIN_ZH
+    while begin := beginning.search(text, position):
+        position = begin.start() + 1
+        match = _NUMBER.match(text, begin.start())
+        if match is None:
             continue
-        if match['digits']:
-            yield from _in_digits(text, match)
-        elif match['words']:
-            yield from _in_words(text, match)
-        elif match['low']:
-            yield from _pair(text, match)
-        elif match['han']:
-            yield from _in_han(text, match)
-        else:
-            yield from _part_or_place(match)
+        position = match.end()
+        if match.lastgroup != 'idiom' and position - match.start() <= 10 * _LONGEST:
+            for number in _read(text, match):
+                position = number.end
+                yield number
 
 
-def _in_digits(text: str, match: re.Match[str]) -> Iterator[Number]:
+def _read(text: str, match: re.Match[str]) -> tuple[Number, ...]:
+    """What the pattern found; nothing if it is too long to be a number."""
+    if match['digits']:
+        return (_in_digits(text, match),)
+    if match['low']:
+        return _pair(text, match)
+    if han := match['han']:
+        return (_counted(text, match, _han(han), bare=han in _LONE),) if len(han) <= _LONGEST else ()
+    if words := match['words']:
+        if len(words.split()) > _LONGEST:
+            return ()
+        return (_counted(text, match, _english(words), bare=words in ('one', *_SCALES)),)
+    if match['denominator']:
+        return (Number(_rounded(_small(match['numerator']) / _small(match['denominator'])), *match.span()),)
+    if place := match['place']:
+        return (Number(_small(place), *match.span(), ordinal=True),) if len(place) <= _LONGEST else ()
+    if match['ordinal']:
+        return (Number(float(_ORDINALS.get(match['ordinal'], 2)), *match.span(), ordinal=True),)
+    return (Number(0.5, *match.span(), bare=True),)
+
+
+def _in_digits(text: str, match: re.Match[str]) -> Number:
     value = float(match['digits'].replace(',', ''))
     if match['nth']:
-        yield Number(value, *match.span(), ordinal=True)
-        return
+        return Number(value, *match.span(), ordinal=True)
     scale = _SCALE[match['scale'].strip()] if match['scale'] else 1.0
     value *= scale
     if tail := match['tail']:  # 12万8 = 12万8千 = 128000
@@ -97,51 +131,26 @@ def _in_digits(text: str, match: re.Match[str]) -> Iterator[Number]:
             value += float(tail) * _SCALE[match['tail_scale']]
         else:
             value += float(tail) * (scale / 10 if len(tail) == 1 else 1.0)
-    yield _counted(text, match, value)
-
-
-def _in_han(text: str, match: re.Match[str]) -> Iterator[Number]:
-    if len(match['han']) <= _LONGEST:
-        yield _counted(text, match, _han(match['han']), bare=match['han'] in _LONE)
-
-
-def _in_words(text: str, match: re.Match[str]) -> Iterator[Number]:
-    words = match['words']
-    if len(words.split()) <= _LONGEST:
-        yield _counted(text, match, _english(words), bare=words in ('one', *_SCALES))
+    return _counted(text, match, value)
 
 
 def _counted(text: str, match: re.Match[str], value: float, *, bare: bool = False) -> Number:
     """With its sign before it and a half after it: 零下20, 两个半."""
     start, end = match.span()
-    sign = next((sign for sign in _SIGNS if text.startswith(sign, start - len(sign)) and start >= len(sign)), '')
-    if sign and not (sign == '-' and start > 1 and text[start - 2].isalnum()):  # between two it is a range or a joint
+    if text[end:end + 1] in _HALF_BEGINS and (half := _HALF.match(text, end)):
+        value, end, bare = value + 0.5, half.end(), False
+    if start and text[start - 1] in '-负下 ' and _MINUS.search(text, max(0, start - 6), start):
         value = -value
-    if half := _HALF.match(text, end):
-        value, end = value + 0.5, half.end()
     return Number(_rounded(value), start, end, bare)
 
 
-def _pair(text: str, match: re.Match[str]) -> Iterator[Number]:
+def _pair(text: str, match: re.Match[str]) -> tuple[Number, ...]:
     """两三天 is two or three days, 三四十 thirty or forty; 九五号 stays ninety-five."""
-    low, high = _DIGITS[match['low']], _DIGITS[match['high']]
-    if high - low != 1:
-        yield _counted(text, match, _han(match.group()))
-        return
-    for digit in (match['low'], match['high']):
-        yield Number(_rounded(_han((match['head'] or '') + digit + match['pair_scale'])), *match.span())
-
-
-def _part_or_place(match: re.Match[str]) -> Iterator[Number]:
-    if match['denominator']:
-        yield Number(_rounded(_small(match['numerator']) / _small(match['denominator'])), *match.span())
-    elif match['place']:
-        if len(match['place']) <= _LONGEST:
-            yield Number(_small(match['place']), *match.span(), ordinal=True)
-    elif match['ordinal']:
-        yield Number(float(_ORDINALS[match['ordinal']]), *match.span(), ordinal=True)
-    else:
-        yield Number(0.5, *match.span(), bare=True)
+    low, high = match['low'], match['high']
+    if _DIGITS[high] - _DIGITS[low] != 1:
+        return (_counted(text, match, _han(match.group())),)
+    head, scale = match['head'] or '', match['pair_scale']
+    return tuple(Number(_rounded(_han(head + digit + scale)), *match.span()) for digit in (low, high))
 
 
 def _rounded(value: float) -> float:

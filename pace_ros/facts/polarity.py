@@ -1,81 +1,76 @@
 """Which side of a pair of opposites a text is on: open or closed, with or without, 能 or 不能."""
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeGuard
+from typing import NamedTuple
 
-from pace_ros.language import language
+from pace_ros.facts.lexicon import AntonymError, Lexicon, Side, read_lexicon
+from pace_ros.language import detect_locale, language
 from pace_ros.wording import read_by_language
 
-Side = tuple[str, int]  # pair and sign, such as ('open', -1) for closed
-_REACH_EN = r'(?:\W+(?!but\b|and\b|or\b)\w+){0,2}?\W+'  # a negation reaches over two words at most
-_STANCE = 'stance'
+STANCE = 'stance'
+_FARTHEST = 30  # characters between a negation and what it turns round
 
 
-class AntonymError(ValueError):
-    """A file of opposites that cannot be used; the message names file and field."""
+class Sides(NamedTuple):
+    """The sides a text takes; of these the ``marked`` ones, which do not go without saying; how often it says *not*.
 
+    *has* and *can* add nothing to a question and are not marked, *has no* is.
+    """
 
-@dataclass(frozen=True)
-class _Lexicon:
-    words: Mapping[str, Side]
-    pattern: re.Pattern[str]
+    taken: frozenset[Side] = frozenset()
+    marked: frozenset[Side] = frozenset()
+    negations: int = 0
 
 
 class Polarity:
-    """Opposites by language; a language without any has no polarity."""
+    """Opposites by language. A text in Chinese characters is judged by the Chinese ones whatever its locale.
 
-    def __init__(self, lexicons: Mapping[str, _Lexicon]) -> None:
+    Any other text is judged by those of its locale, or by the English ones where that has none.
+    """
+
+    def __init__(self, lexicons: Mapping[str, Lexicon]) -> None:
         self._lexicons = dict(lexicons)
 
     @classmethod
     def read(cls, path: Path) -> Polarity:
         """Read the pairs by language. Raises AntonymError naming file and field."""
         content = read_by_language(path, 'opposites', AntonymError)
-        return cls({key: _lexicon(fields, f"{path}, field '{key}", key) for key, fields in content.items()})
+        return cls({key: read_lexicon(fields, f"{path}, field '{key}", key) for key, fields in content.items()})
 
-    def find(self, text: str, locale: str) -> frozenset[Side]:
-        """Every side the text takes. A stance (yes, no) counts only where the text opens with it."""
-        lexicon = self._lexicons.get(language(locale))
-        if lexicon is None:
-            return frozenset()
-        sides = set()
-        for match in lexicon.pattern.finditer(text):
-            pair, sign = lexicon.words[match['word'].casefold()]
-            if pair == _STANCE and text[: match.start()].strip():
-                continue
-            sides.add((pair, -sign if match['negation'] else sign))
-        return frozenset(sides)
+    def find(self, text: str, locale: str) -> Sides:
+        """The sides that a ``plain`` text in small letters takes, in statements and questions."""
+        lexicon = self._lexicon(text, locale)
+        taken, negations = _read(lexicon, lexicon.read_questions(text))
+        marked = frozenset((pair, sign) for pair, sign in taken if sign < 0 or pair not in lexicon.unmarked)
+        return Sides(frozenset(taken), marked, negations)
 
+    def stated(self, text: str, locale: str) -> frozenset[Side]:
+        """The sides that a ``plain`` text in small letters takes in what it states: what it asks is left out."""
+        lexicon = self._lexicon(text, locale)
+        return frozenset(_read(lexicon, lexicon.without_questions(text))[0])
 
-def _lexicon(fields: object, where: str, name: str) -> _Lexicon:
-    pairs = fields.get('pairs') if isinstance(fields, dict) else None
-    negations = fields.get('negations') if isinstance(fields, dict) else None
-    if not isinstance(pairs, dict) or not _texts(negations):
-        raise AntonymError(f"{where}': must have 'negations', a list of words, and 'pairs', a mapping.")
-    words: dict[str, Side] = {}
-    for pair, sides in pairs.items():
-        if not isinstance(sides, list) or len(sides) != 2 or not all(_texts(side) for side in sides):
-            raise AntonymError(f"{where}.pairs.{pair}': must be two lists of words.")
-        for sign, side in zip((1, -1), sides, strict=True):
-            for word in side:
-                if words.setdefault(word.casefold(), (str(pair), sign)) != (str(pair), sign):
-                    raise AntonymError(f"{where}.pairs.{pair}': {word!r} is on another side too.")
-    return _Lexicon(words, _pattern(words, negations, spaced=name != 'zh'))
+    def _lexicon(self, text: str, locale: str) -> Lexicon:
+        written = language(detect_locale(text, locale))
+        name = language(locale) if written != 'zh' and language(locale) != 'zh' else written
+        return self._lexicons.get(name) or self._lexicons['en']
 
 
-def _pattern(words: Mapping[str, Side], negations: Sequence[str], *, spaced: bool) -> re.Pattern[str]:
-    """One of the words, with the negation that reaches it, if there is one."""
-    word = '|'.join(re.escape(each) for each in sorted(words, key=len, reverse=True))
-    negation = '|'.join(re.escape(each) for each in sorted(negations, key=len, reverse=True))
-    if spaced:
-        before = rf"(?P<negation>(?:\b|(?<=\w)(?=n't))(?:{negation})\b{_REACH_EN})?"
-        return re.compile(rf'{before}\b(?P<word>{word})\b', re.IGNORECASE)
-    return re.compile(rf'(?P<negation>(?:{negation})(?:太|很|是|怎么|那么)?)?(?P<word>{word})')
-
-
-def _texts(value: object) -> TypeGuard[list[str]]:
-    return isinstance(value, list) and bool(value) and all(isinstance(item, str) and item.strip() for item in value)
+def _read(lexicon: Lexicon, text: str) -> tuple[set[Side], int]:
+    """The sides and the number of negations. A stance (yes, no) counts only where the text opens with it."""
+    sides: set[Side] = set()
+    negations = 0
+    negated_from = -1  # the end of a negation that has turned nothing round yet
+    for term, start, end in lexicon.terms(text):
+        turned = 0 <= negated_from >= start - _FARTHEST and lexicon.reaches(text, negated_from, start)
+        for pair, sign in term.sides:
+            if pair != STANCE:
+                sides.add((pair, -sign if turned and not term.negates else sign))
+            elif lexicon.pauses(text, end) and not text[:start].strip():
+                sides.add((pair, sign))
+        if term.negates:
+            negations, negated_from = negations + 1, end
+        elif turned and term.sides:
+            negated_from = -1
+    return sides, negations

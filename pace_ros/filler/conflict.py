@@ -5,12 +5,13 @@ import asyncio
 import contextlib
 import logging
 import random
+import re
 from collections.abc import Callable
 
 from pace_ros.config import Filler as FillerSettings
 from pace_ros.control import CostLedger
 from pace_ros.facts import FactExtractor
-from pace_ros.language import language
+from pace_ros.language import count_tokens, language
 from pace_ros.llm import ChatModel, Completion, L2Error, Message, estimated_tokens
 from pace_ros.turn import TurnRecord
 
@@ -24,8 +25,10 @@ _INSTRUCTIONS = {
     'zh': '下面两句话出自同一段对话。它们在任何事实上互相矛盾吗？只回答一个词：是 或 否。',
 }
 _LABELS = {'en': ('Statement 1', 'Statement 2'), 'zh': ('第一句', '第二句')}
-_VERDICTS = (('yes', CONTRADICT), ('no', AGREE), ('不是', AGREE), ('否', AGREE), ('不矛盾', AGREE), ('是', CONTRADICT),
-             ('矛盾', CONTRADICT))
+_VERDICTS = (  # what a verdict begins with; "not sure" and "note that" are none
+    (re.compile(r'yes(?![a-z])'), CONTRADICT), (re.compile(r'no(?![a-z])'), AGREE),
+    (re.compile('否|不是|不矛盾'), AGREE), (re.compile('是(?!否)|矛盾'), CONTRADICT),
+)
 
 
 class ConflictMeter:
@@ -107,11 +110,11 @@ class ConflictJudge:
                 reply += piece
                 if len(reply) > LONGEST_VERDICT:
                     break
-        self._ledger.spend(tokens=len(reply) // 4 + 1)
+        self._ledger.spend(tokens=count_tokens(reply))
         return read_verdict(reply)
 
 
 def read_verdict(reply: str) -> str:
     """The verdict a reply begins with."""
     opening = reply.strip().lower().lstrip('*"\'“「(')
-    return next((verdict for word, verdict in _VERDICTS if opening.startswith(word)), f'none: unclear: {opening[:40]}')
+    return next((verdict for form, verdict in _VERDICTS if form.match(opening)), f'none: unclear: {opening[:40]}')

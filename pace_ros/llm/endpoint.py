@@ -38,7 +38,7 @@ def endpoint_of(config: L2, environment: Mapping[str, str]) -> Endpoint:
 def hedge_endpoint_of(config: Hedge, first: Endpoint, environment: Mapping[str, str]) -> Endpoint | None:
     """The second endpoint, None where it is the first one again. Its key is its own: the first one's stays home."""
     if not config.base_url:
-        return None
+        return Endpoint(first.base_url, config.model, first.api_key) if config.model else None
     base_url = _checked(config.base_url, "Parameter 'hedge.base_url'")
     return Endpoint(base_url, config.model or first.model, _key('PACE_L2_HEDGE_API_KEY', environment))
 

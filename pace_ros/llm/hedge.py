@@ -38,7 +38,7 @@ class HedgedChat:
         self._ledger = ledger
         self._clock = clock
         self._ttfts: deque[float] = deque(maxlen=KEPT_TTFTS)
-        self._hedged: deque[bool] = deque(maxlen=SHARE_WINDOW)
+        self._recent: deque[Completion] = deque(maxlen=SHARE_WINDOW)
 
     @property
     def breaker(self) -> Breaker:
@@ -48,7 +48,11 @@ class HedgedChat:
     @property
     def share(self) -> float:
         """Hedged requests among the last 200."""
-        return sum(self._hedged) / len(self._hedged) if self._hedged else 0.0
+        return self._hedged / len(self._recent) if self._recent else 0.0
+
+    @property
+    def _hedged(self) -> int:
+        return sum(bool(each.hedge) for each in self._recent)
 
     async def aclose(self) -> None:
         """Close both connection pools."""
@@ -57,7 +61,7 @@ class HedgedChat:
     async def stream(self, messages: Sequence[Message], report: Completion) -> AsyncGenerator[str, None]:
         """As ``ChatClient.stream``; ``report`` is that of the request which speaks first."""
         delay = self._delay()
-        self._hedged.append(False)
+        self._recent.append(report)
         try:
             if delay is None:
                 async with contextlib.aclosing(self.first.stream(messages, report)) as pieces:
@@ -74,17 +78,17 @@ class HedgedChat:
     async def _hedged_stream(
         self, messages: Sequence[Message], report: Completion, delay: float
     ) -> AsyncGenerator[str, None]:
-        async with self._request(self.first, messages) as first:
-            winner = first
+        async with contextlib.AsyncExitStack() as requests:
+            first = winner = await requests.enter_async_context(self._request(self.first, messages))
             try:
-                if not await _settles_within(first, delay) and self._may_hedge(messages):
-                    winner = await self._race(first, messages, report)
+                if not await _settles_within(first, delay) and self._may_hedge(messages, report):
+                    second = await requests.enter_async_context(self._request(self.second, messages))
+                    winner = await self._race(first, second, messages, report)
                 async for piece in winner:
                     _copy(report, winner, first)
                     yield piece
             finally:
                 _copy(report, winner, first)
-                await winner.aclose()
 
     def _delay(self) -> float | None:
         """When the first token counts as late (s), None for never."""
@@ -93,35 +97,41 @@ class HedgedChat:
             return None
         return float(np.percentile(list(self._ttfts), settings.percentile))
 
-    def _may_hedge(self, messages: Sequence[Message]) -> bool:
+    def _may_hedge(self, messages: Sequence[Message], report: Completion) -> bool:
         """Within the share and under the cost ceiling, which is charged at once."""
-        allowed = self._settings().max_share * len(self._hedged)
-        if sum(self._hedged) + 1 > allowed or not self._ledger.try_spend(tokens=estimated_tokens(messages)):
+        allowed = self._settings().max_share * len(self._recent)
+        if self._hedged + 1 > allowed:
             return False
-        self._hedged[-1] = True
+        tokens = estimated_tokens(messages)
+        if not self._ledger.try_spend(tokens=tokens):
+            return False
+        report.hedge, report.tokens_wasted = 'neither', report.tokens_wasted + tokens
         return True
 
-    async def _race(self, first: InFlight, messages: Sequence[Message], report: Completion) -> InFlight:
+    async def _race(
+        self, first: InFlight, second: InFlight, messages: Sequence[Message], report: Completion
+    ) -> InFlight:
         """The request that speaks first; the other is ended. Neither speaks: the first one, with its error."""
-        second = self._request(self.second, messages)
         racing = {asyncio.ensure_future(each.settled()): each for each in (first, second)}
         try:
             while racing:
                 done, _ = await asyncio.wait(racing, return_when=asyncio.FIRST_COMPLETED)
-                speaking = [each for each in (first, second) if each.speaks]
-                if speaking:
+                if first.speaks or second.speaks:
                     break
                 for each in done:
                     del racing[each]
-            winner, loser = (second, first) if second.speaks and not first.speaks else (first, second)
-        except BaseException:
-            await second.aclose()
-            raise
         finally:
             for each in racing:
                 each.cancel()
-        report.hedge = 'second' if winner is second else 'first' if first.speaks else 'neither'
-        report.tokens_wasted += estimated_tokens(messages) + loser.pieces
+        winner, loser = (second, first) if second.speaks and not first.speaks else (first, second)
+        if second.report.attempts == 0:  # its breaker refused it: nothing was sent
+            tokens = estimated_tokens(messages)
+            self._ledger.spend(tokens=-tokens)
+            report.hedge, report.tokens_wasted = '', report.tokens_wasted - tokens
+            return first
+        if winner.speaks:
+            report.hedge = 'second' if winner is second else 'first'
+        report.tokens_wasted += loser.pieces
         self._ledger.spend(tokens=loser.pieces)
         await loser.aclose()
         return winner
@@ -134,8 +144,7 @@ async def _settles_within(request: InFlight, seconds: float) -> bool:
     """Whether the request speaks or fails before it counts as late."""
     with anyio.move_on_after(seconds):
         await request.settled()
-        return True
-    return False
+    return request.speaks or request.over
 
 
 def _copy(report: Completion, winner: InFlight, first: InFlight) -> None:
@@ -143,4 +152,5 @@ def _copy(report: Completion, winner: InFlight, first: InFlight) -> None:
     report.take(winner.report)
     if winner is not first:
         report.ttft += winner.begun - first.begun
-        report.sample = report.ttft
+        if not first.failed:
+            report.sample = report.ttft

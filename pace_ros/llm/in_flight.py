@@ -24,8 +24,10 @@ class InFlight:
         self._settled = asyncio.Event()
         self._speaks = False
         self._over = False
+        self._error: Exception | None = None
         self.pieces = 0
         self._task = asyncio.get_running_loop().create_task(self._pump(stream), name='request')
+        self._task.add_done_callback(self._end)  # it may be cancelled before its first step
 
     @property
     def speaks(self) -> bool:
@@ -36,6 +38,11 @@ class InFlight:
     def over(self) -> bool:
         """Whether nothing more will come."""
         return self._over
+
+    @property
+    def failed(self) -> bool:
+        """Whether it has ended with an error."""
+        return self._error is not None
 
     async def settled(self) -> bool:
         """Wait for the first piece, or for the end if there is none; says whether there is a piece."""
@@ -63,7 +70,6 @@ class InFlight:
             yield piece
 
     async def _pump(self, stream: Stream) -> None:
-        end: Exception | None = None
         try:
             async with contextlib.aclosing(stream(self.report)) as pieces:
                 async for piece in pieces:
@@ -72,8 +78,9 @@ class InFlight:
                     self._speaks = True
                     self._settled.set()
         except Exception as error:  # whoever reads is told, and must not wait for ever
-            end = error
-        finally:
-            self._over = True
-            self._pieces.put_nowait(end)
-            self._settled.set()
+            self._error = error
+
+    def _end(self, _: asyncio.Task[None]) -> None:
+        self._over = True
+        self._pieces.put_nowait(self._error)
+        self._settled.set()

@@ -177,6 +177,22 @@ def test_by_default_a_load_step_needs_first_tokens_unlike_those_before() -> None
     assert (state.static, names(state)) == (False, ['load step'])
 
 
+def test_by_default_first_tokens_are_compared_with_those_of_their_own_regime() -> None:
+    """After a rush that doubled them, twice the time is nothing new; against all that went before it would be."""
+    made = gate(GateSettings())
+
+    def window(ttfts: tuple[float, ...], count: int, load: float) -> GateState:
+        for seconds in ttfts:
+            made.observe_ttft(seconds)
+        return close(made, count, load=load)[-1]
+
+    for _ in range(20):
+        window((0.9, 1.0, 1.1), 30, 0.1)
+    assert names(window((1.8, 2.0, 2.2), 90, 0.3)) == ['rate ratio', 'rate dispersion', 'load step']
+    assert names(window((1.9, 2.0, 2.1), 90, 0.4)) == []
+    assert names(window((1.0, 1.0, 1.1), 90, 0.2)) == ['load step']  # and once the time is
+
+
 def test_it_obeys_settings_changed_while_it_runs() -> None:
     current = LITERAL
     made = Gate(lambda: current)

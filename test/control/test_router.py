@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 import threading
@@ -16,7 +17,8 @@ from hypothesis import strategies as st
 
 from pace_ros.cache import CacheEntry, SemanticCache
 from pace_ros.clock import VirtualClock
-from pace_ros.config import Config, Gate, Router as RouterSettings
+from pace_ros.config import Config, Gate
+from pace_ros.config import Router as RouterSettings
 from pace_ros.control import Router
 from pace_ros.embedding import Vector
 
@@ -106,11 +108,28 @@ def test_a_window_that_ended_unseen_is_closed_as_of_its_boundary(clock: VirtualC
         for each in (looked, unseen):
             each.observe_arrival()
         clock.advance(0.5)
-    for _ in range(20):
-        clock.advance(60.0)
+    for _ in range(4):
+        clock.advance(20.0)
         looked.state()
     assert unseen.state() == looked.state()
-    assert looked.state().gate.windows == 20
+    gate = looked.state().gate
+    assert gate.windows == 2
+    assert gate.triggers[2].value == pytest.approx(0.3 * 89 / 60 / 8)  # to none; the first came at 0 s
+
+
+def test_what_happens_after_a_boundary_is_none_of_the_window_before(router: Router, clock: VirtualClock) -> None:
+    """Whoever comes first closes it, with no look between."""
+    for _ in range(3):
+        clock.advance(61.0)
+        router.observe_arrival()
+    assert [window.count for window in router._gate._regime] == [0, 1, 1]
+    clock.advance(61.0)
+    router.observe_ttft(9.0)
+    assert router._gate.state.windows == 4
+    assert router._gate._regime[-1].load == pytest.approx(0.7 * 0.5 / 3 + 0.3 / 60 / 8)
+    clock.advance(61.0)
+    assert router.state().decision.ttft_ewma == pytest.approx(3.75)
+    assert router._gate._regime[-1].load == pytest.approx(0.7 * 2.75 / 3)
 
 
 def test_the_state_speaks_for_the_nodes_own_mode(clock: VirtualClock) -> None:
@@ -193,7 +212,7 @@ def steadiness(config: Config, *, seeds: int = 20) -> tuple[float, Counter[str]]
     for seed in range(seeds):
         seen = list(showroom(seed, config))
         shares.append(sum(static for static, _ in seen[10:]) / len(seen[10:]))
-        for (was, _), (static, fired) in zip(seen, seen[1:], strict=False):
+        for (was, _), (static, fired) in itertools.pairwise(seen):
             if was and not static:
                 openings.update(fired)
     return sum(shares) / seeds, openings
@@ -342,7 +361,7 @@ def test_days_without_anyone_are_survived_quickly(router: Router, clock: Virtual
     assert time.perf_counter() - began < 1.0
     assert (state.arrival_rate, state.gate.static, state.starved) == (0.0, True, False)
     minutes(router, clock, 12)
-    assert router.state().arrival_rate == 1.0
+    assert router.state().arrival_rate == 59 / 60  # the last was a second ago
     assert router.decide('gated').law == 'static'
 
 
@@ -365,8 +384,8 @@ def test_it_grows_no_larger_with_the_turns_it_has_seen(router: Router, clock: Vi
             clock.advance(0.5)
         return held(router)
 
-    early = turns(6000)
-    assert turns(100_000) == early
+    early = turns(50 * 120)
+    assert turns(840 * 120) == early  # looked at in the same place of a window
     assert len(router._arrivals._instants) == 120
 
 
@@ -411,7 +430,34 @@ def test_threads_lose_nothing(router: Router, clock: VirtualClock) -> None:
     assert router._gate._regime[0].count == threads * turns
 
 
+@pytest.mark.parametrize(
+    'call',
+    [
+        lambda router: router.observe_arrival(),
+        lambda router: router.observe_ttft(1.0),
+        lambda router: router.observe_path(instant=True),
+        lambda router: router.decide('gated'),
+        lambda router: router.state(),
+        lambda router: router.restore(1.0, 0.0),
+    ],
+    ids=['arrival', 'ttft', 'path', 'decide', 'state', 'restore'],
+)
+def test_nobody_enters_while_another_is_at_it(router: Router, call: Callable[[Router], object]) -> None:
+    worker = threading.Thread(target=call, args=(router,))
+    with router._lock:
+        worker.start()
+        worker.join(0.05)
+        assert worker.is_alive()
+    worker.join(5.0)
+    assert not worker.is_alive()
+
+
 # -- a starved signal -------------------------------------------------------------------------------------------------
+
+
+def sensitive(clock: VirtualClock) -> Router:
+    """Starved after five minutes."""
+    return routed(clock, Config(router=RouterSettings(signal_age=300.0)))
 
 
 def visitors(router: Router, clock: VirtualClock, seconds: float) -> None:
@@ -421,7 +467,8 @@ def visitors(router: Router, clock: VirtualClock, seconds: float) -> None:
         clock.advance(10.0)
 
 
-def test_visitors_without_a_first_token_for_five_minutes_starve_the_signal(router: Router, clock: VirtualClock) -> None:
+def test_visitors_without_a_first_token_for_five_minutes_starve_the_signal(clock: VirtualClock) -> None:
+    router = sensitive(clock)
     router.observe_ttft(1.0)
     clock.advance(3600)
     visitors(router, clock, 300)
@@ -431,12 +478,14 @@ def test_visitors_without_a_first_token_for_five_minutes_starve_the_signal(route
     assert router.state().starved
 
 
-def test_it_starves_without_any_sample_ever(router: Router, clock: VirtualClock) -> None:
+def test_it_starves_without_any_sample_ever(clock: VirtualClock) -> None:
+    router = sensitive(clock)
     visitors(router, clock, 310)
     assert router.state().starved
 
 
-def test_a_first_token_relieves_it_and_nonsense_does_not(router: Router, clock: VirtualClock) -> None:
+def test_a_first_token_relieves_it_and_nonsense_does_not(clock: VirtualClock) -> None:
+    router = sensitive(clock)
     visitors(router, clock, 400)
     router.observe_ttft(math.nan)
     router.observe_path(instant=True)
@@ -449,14 +498,16 @@ def test_a_first_token_relieves_it_and_nonsense_does_not(router: Router, clock: 
     assert router.state().starved
 
 
-def test_a_signal_that_is_fed_is_never_starved(router: Router, clock: VirtualClock) -> None:
+def test_a_signal_that_is_fed_is_never_starved(clock: VirtualClock) -> None:
+    router = sensitive(clock)
     for _ in range(50):
         visitors(router, clock, 280)
         router.observe_ttft(1.5)
         assert not router.state().starved
 
 
-def test_at_night_nothing_is_starved(router: Router, clock: VirtualClock) -> None:
+def test_at_night_nothing_is_starved(clock: VirtualClock) -> None:
+    router = sensitive(clock)
     visitors(router, clock, 600)
     assert router.state().starved
     clock.advance(290.0)  # 300 s after the last of them
@@ -466,7 +517,8 @@ def test_at_night_nothing_is_starved(router: Router, clock: VirtualClock) -> Non
         assert not router.state().starved
 
 
-def test_an_empty_showroom_is_not_starved(router: Router, clock: VirtualClock) -> None:
+def test_an_empty_showroom_is_not_starved(clock: VirtualClock) -> None:
+    router = sensitive(clock)
     for _ in range(100):
         clock.advance(600.0)
         assert not router.state().starved

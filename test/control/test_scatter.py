@@ -43,7 +43,9 @@ def test_p_by_hand() -> None:
 
 
 @given(earlier=TIMES, window=TIMES, factor=st.floats(0.2, 5.0))
-def test_a_faster_endpoint_is_judged_like_a_slower_one(earlier: list[float], window: list[float], factor: float) -> None:
+def test_a_faster_endpoint_is_judged_like_a_slower_one(
+    earlier: list[float], window: list[float], factor: float
+) -> None:
     if np.log(earlier).std() > 1e-6:
         scaled = scatter([factor * each for each in earlier], [factor * each for each in window])
         assert scaled.p_value() == pytest.approx(scatter(earlier, window).p_value(), rel=1e-6, abs=1e-9)

@@ -16,7 +16,9 @@ def test_fixed_launches_always_and_off_never(p_instant: float) -> None:
     assert plan('off', Filler(), p_instant=p_instant) == FillerPlan(False, 'off')
 
 
-@pytest.mark.parametrize(('p_instant', 'launch'), [(0.0, True), (0.699, True), (0.7, True), (0.701, False), (1.0, False)])
+@pytest.mark.parametrize(
+    ('p_instant', 'launch'), [(0.0, True), (0.699, True), (0.7, True), (0.701, False), (1.0, False)]
+)
 def test_adaptive_launches_up_to_seven_tenths_and_says_why(p_instant: float, launch: bool) -> None:
     decided = plan('adaptive', Filler(), p_instant=p_instant)
     assert decided.launch is launch

@@ -21,7 +21,17 @@ from support import DROP, STALL, Script, ScriptedCloud, answer, chunk, scripted_
 from pace_ros.clock import VirtualClock
 from pace_ros.config import L2, Cost, Hedge
 from pace_ros.control import CostLedger
-from pace_ros.llm import BreakerOpen, ChatClient, Completion, Endpoint, HedgedChat, L2Error, Message, estimated_tokens
+from pace_ros.llm import (
+    Breaker,
+    BreakerOpen,
+    ChatClient,
+    Completion,
+    Endpoint,
+    HedgedChat,
+    L2Error,
+    Message,
+    estimated_tokens,
+)
 from pace_ros.llm.errors import L2Refused
 
 pytestmark = pytest.mark.anyio
@@ -31,6 +41,7 @@ PROMPT_TOKENS = estimated_tokens(HI)
 FIRST_KEY, SECOND_KEY = 'sk-first-0123456789', 'sk-second-9876543210'
 GUARD = 8.0  # s; a test that takes longer has failed
 LONG = 60.0  # s; longer than any test
+LATE = 20  # steps of the loop: too many to speak at once
 AT_ONCE, NEVER = 0.0, 1000.0  # s: first-token times after which every request is late, or none
 PARTS_OF_A_REQUEST = {'InFlight._pump', 'InFlight.settled'}
 
@@ -256,8 +267,10 @@ class TestWhoWins:
 
     async def test_the_first_is_closed_before_the_second_has_finished(self) -> None:
         async with hedging([Script([STALL])], [Script([sse(chunk('two')), STALL])]) as pair:
-            async with contextlib.aclosing(pair.chat.stream(HI, Completion())) as pieces:
+            report = Completion()
+            async with contextlib.aclosing(pair.chat.stream(HI, report)) as pieces:
                 assert await anext(pieces) == 'two'
+                assert (report.ttft, report.sample, report.hedge) == (0.0, 0.0, 'second'), 'not known with the piece'
                 await until(lambda: pair.left == (1, 0))
             await until(lambda: pair.left == (1, 1))
 
@@ -289,6 +302,19 @@ class TestWhoWins:
             assert (heard.pieces, heard.error, heard.report.hedge) == (['two'], None, 'second')
             assert heard.report.whole
             assert pair.left == (0, 0)
+
+    async def test_the_sample_of_a_second_after_a_failed_first_is_its_own(self) -> None:
+        one, two = asyncio.Event(), asyncio.Event()
+        async with hedging([Script([one, DROP])], [Script([two, answer('two')])]) as pair:
+            pair.ledger.asked = lambda: pair.clock.advance(2.0)
+            listening = asyncio.create_task(pair.listen())
+            await until(lambda: pair.sent == (1, 1))
+            one.set()
+            await until(lambda: pair.chat.first.breaker._failures == 1)
+            pair.clock.advance(3.0)
+            two.set()
+            report = (await listening).report
+            assert (report.ttft, report.sample) == (5.0, 3.0)
 
     async def test_a_second_that_fails_leaves_it_to_the_first(self) -> None:
         one, two = asyncio.Event(), asyncio.Event()
@@ -329,16 +355,31 @@ class TestWhoWins:
 
     async def test_what_is_heard_is_one_answer_and_never_a_mixture(self) -> None:
         texts = [[f'{name}{number} ' for number in range(20)] for name in ('a', 'b')]
-        ended: set[str] = set()
         async with hedging([answer(*texts[0])], [answer(*texts[1])]) as pair:
             for _ in range(30):
                 heard = await pair.listen()
                 assert heard.pieces in texts
-                assert heard.report.hedge == ('first' if heard.pieces is texts[0] or heard.pieces == texts[0]
-                                              else 'second')
+                assert heard.report.hedge == ('first' if heard.pieces == texts[0] else 'second')
                 assert heard.report.whole
-                ended.add(heard.report.hedge)
-            assert ended
+
+    async def test_where_both_speak_at_once_it_is_the_first_and_what_the_second_said_is_paid_for(self) -> None:
+        gate = asyncio.Event()
+
+        class Chorus(Played):
+            async def stream(self, messages: Sequence[Message], report: Completion) -> AsyncGenerator[str, None]:
+                self.asked, report.attempts = 1, 1
+                await gate.wait()
+                for piece in ['a', 'b', 'c']:
+                    yield piece
+
+        second = Chorus(0)
+        chat, report = played(1.0, Chorus(0), second), Completion()
+        listening = asyncio.create_task(said(chat, report))
+        await until(lambda: second.asked)
+        gate.set()
+        assert await listening == ['a', 'b', 'c']
+        assert (report.hedge, report.tokens_wasted) == ('first', PROMPT_TOKENS + 3)
+        assert chat._ledger.per_turn()[0] == PROMPT_TOKENS + 3
 
     async def test_both_may_go_to_the_same_endpoint(self) -> None:
         async with hedging([Script([STALL]), answer('again')]) as pair:
@@ -363,12 +404,13 @@ class TestShare:
 
     @pytest.mark.parametrize('share', [0.0, 0.05, 0.3, 1.0])
     async def test_never_more_than_allowed_one_after_the_other(self, share: float) -> None:
-        chat, hedges = played(share)
+        second = Played(steps=0)
+        chat = played(share, Played(LATE), second)
         outcomes: list[bool] = []
         for _ in range(500):
-            before = len(hedges)
-            assert await spoken(chat)
-            outcomes.append(len(hedges) > before)
+            before = second.asked
+            assert await said(chat) == ['ok']
+            outcomes.append(second.asked > before)
             recent = outcomes[-200:]
             assert sum(recent) <= share * len(recent) + 1e-9
             assert chat.share == sum(recent) / len(recent)
@@ -376,45 +418,46 @@ class TestShare:
 
     @pytest.mark.parametrize('share', [0.05, 0.2])
     async def test_never_more_than_allowed_many_at_a_time(self, share: float) -> None:
-        chance, made = random.Random(3), 0
-        chat, hedges = played(share)
+        chance, made, second = random.Random(3), 0, Played(steps=0)
+        chat = played(share, Played(LATE), second)
         while made < 200:
             together = min(chance.randrange(1, 40), 200 - made)
             made += together
-            assert all(await asyncio.gather(*(spoken(chat) for _ in range(together))))
-            assert len(hedges) <= share * made + 1e-9
-            assert chat.share == len(hedges) / made
+            assert await asyncio.gather(*(said(chat) for _ in range(together))) == [['ok']] * together
+            assert second.asked <= share * made + 1e-9
+            assert chat.share == second.asked / made
+        assert second.asked >= 0.9 * share * made - 2, 'it hedges less than it may'
 
 
+@dataclass
 class Played:
-    """A client without a server: it speaks when ``gate`` opens."""
+    """A client without a server: it speaks after some steps of the loop."""
 
-    def __init__(self, gate: asyncio.Event, asked: list[None]) -> None:
-        self.gate = gate
-        self.asked = asked
+    steps: int
+    asked: int = 0
+    breaker: Breaker = field(default_factory=lambda: Breaker(failures=1, cooldown=1.0, clock=VirtualClock()))
 
     async def stream(self, messages: Sequence[Message], report: Completion) -> AsyncGenerator[str, None]:
         assert messages
-        self.asked.append(None)
-        await self.gate.wait()
+        self.asked += 1
+        report.attempts = 1
+        for _ in range(self.steps):
+            await asyncio.sleep(0)
         report.ttft = report.sample = AT_ONCE
         yield 'ok'
 
 
-def played(share: float) -> tuple[HedgedChat, list[None]]:
-    """Every request is late, and only the second one speaks; the list grows by one for each second request."""
-    settings, hedges, spoken_at_once = Hedge(enabled=True, min_samples=2, max_share=share), [], asyncio.Event()
-    spoken_at_once.set()
-    first, second = Played(spoken_at_once, []), Played(spoken_at_once, hedges)
-    ledger, clock = CostLedger(Cost), VirtualClock()
-    chat = HedgedChat(cast(ChatClient, first), cast(ChatClient, second), lambda: settings, ledger, clock)
+def played(share: float, first: Played, second: Played) -> HedgedChat:
+    settings = Hedge(enabled=True, min_samples=2, max_share=share)
+    clients = cast(ChatClient, first), cast(ChatClient, second)
+    chat = HedgedChat(*clients, lambda: settings, CostLedger(Cost), VirtualClock())
     chat._ttfts.extend([AT_ONCE] * 2)
-    return chat, hedges
+    return chat
 
 
-async def spoken(chat: HedgedChat) -> bool:
-    async with contextlib.aclosing(chat.stream(HI, Completion())) as pieces:
-        return [piece async for piece in pieces] == ['ok']
+async def said(chat: HedgedChat, report: Completion | None = None) -> list[str]:
+    async with contextlib.aclosing(chat.stream(HI, report or Completion())) as pieces:
+        return [piece async for piece in pieces]
 
 
 class TestEndpoints:
@@ -459,7 +502,24 @@ class TestEndpoints:
             gate.set()
             heard = await waiting
             assert (heard.pieces, heard.error, pair.sent) == (['one'], None, (1, 0))
-            assert (heard.report.tokens_wasted, pair.ledger.tokens) == (0, 0)
+            assert (heard.report.hedge, heard.report.tokens_wasted, pair.ledger.tokens) == ('', 0, 0)
+            assert pair.chat.share == 0.0
+
+    async def test_a_half_open_endpoint_that_is_probed_already_gets_no_hedge_and_it_costs_nothing(self) -> None:
+        gate = asyncio.Event()
+        async with hedging([Script([gate, answer('one')])], breaker_failures=1) as pair:
+            pair.chat.second = pair.chat.first
+            with contextlib.suppress(L2Error), pair.chat.breaker.acquire():
+                raise L2Error('broken')
+            pair.clock.advance(l2().breaker_cooldown)
+            waiting = asyncio.create_task(pair.listen())
+            await until(lambda: pair.sent == (1, 0))
+            gate.set()
+            heard = await waiting
+            assert (heard.pieces, heard.error, pair.sent) == (['one'], None, (1, 0))
+            assert (heard.report.hedge, heard.report.tokens_wasted, pair.ledger.tokens) == ('', 0, 0)
+            assert pair.chat.share == 0.0
+            assert pair.chat.breaker.state == 'closed'
 
     async def test_an_open_first_breaker_is_the_answer(self) -> None:
         async with hedging(breaker_failures=1, late_after=NEVER) as pair:
@@ -552,43 +612,34 @@ class TestCancellation:
             assert report.attempts == 1
             assert math.isfinite(report.ttft)
 
-    async def test_cancelled_while_the_loser_is_still_closing(self) -> None:
-        """The loser takes its time; the winner must not outlive the caller."""
-        closing, ended = asyncio.Event(), []
+    async def test_cancelled_while_the_loser_is_still_closing_the_winner_is_closed_too(self) -> None:
+        closing, ended = asyncio.Event(), asyncio.Event()
 
-        class Slow(Played):
+        class SlowToClose(Played):
             async def stream(self, messages: Sequence[Message], report: Completion) -> AsyncGenerator[str, None]:
                 try:
-                    async for piece in super().stream(messages, report):
-                        yield piece
+                    await asyncio.Event().wait()
+                    yield ''
                 finally:
                     closing.set()
                     await asyncio.Event().wait()
 
         class Endless(Played):
             async def stream(self, messages: Sequence[Message], report: Completion) -> AsyncGenerator[str, None]:
+                report.attempts = 1
                 try:
-                    async for piece in super().stream(messages, report):
-                        yield piece
+                    yield 'ok'
                     await asyncio.Event().wait()
                 finally:
-                    ended.append('second')
+                    ended.set()
 
-        chat, hedges = played(1.0)
-        chat.first = cast(ChatClient, Slow(asyncio.Event(), []))
-        chat.second = cast(ChatClient, Endless(chat.second.gate, hedges))  # type: ignore[attr-defined]
-        chat._hedged.append(False)
-        listening = asyncio.create_task(spoken(chat))
+        chat = played(1.0, SlowToClose(0), Endless(0))
+        listening = asyncio.create_task(said(chat))
         await until(closing.is_set)
         listening.cancel()
         await asyncio.wait([listening])
-        try:
-            await until(lambda: not parts_running())
-            assert ended == ['second']
-        finally:
-            for task in asyncio.all_tasks() - {asyncio.current_task()}:
-                if task.get_name() == 'request':
-                    task.cancel()
+        assert ended.is_set(), 'the winner outlives its caller'
+        assert not parts_running()
 
     async def test_a_cancelled_race_says_what_it_wasted(self) -> None:
         async with hedging([SILENT], [SILENT]) as pair:

@@ -82,3 +82,7 @@ def test_the_key_never_shows() -> None:
 
 def test_no_parameter_could_hold_a_key() -> None:
     assert not [field.name for field in dataclasses.fields(Hedge) if 'key' in field.name or 'secret' in field.name]
+
+
+def test_another_model_of_the_same_endpoint_will_do() -> None:
+    assert hedge_endpoint_of(Hedge(model='small'), FIRST, BOTH_KEYS) == Endpoint(FIRST.base_url, 'small', FIRST.api_key)

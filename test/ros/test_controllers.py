@@ -149,7 +149,8 @@ def test_the_adaptive_policy_saves_the_filler_calls_of_the_fixed_one(
 ) -> None:
     """The short form of the campaign `filler_calls`: real fillers, one stream for both, an instant share of 0.95."""
     model = cloud(Script([1.2, answer('Once', ' upon a time.')]))
-    robot(model.base_url, 'allow_overrides:=true', 'filler.generator:=true', 'l0.enabled:=false', quick=False)
+    robot(model.base_url, 'allow_overrides:=true', 'speech.enabled:=false', 'l0.enabled:=false',
+          quick=False)
     heard = listener()
     names: dict[str, list[str]] = {'fixed': [], 'adaptive': []}
     for number in range(140):
