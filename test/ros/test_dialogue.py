@@ -77,7 +77,7 @@ def test_twenty_conversations_interleaved(
 ) -> None:
     slow = Script([sse(chunk('One')), 0.3, sse(chunk(' two.', finish='stop'), '[DONE]')])
     model = cloud(slow)
-    robot(model.base_url, 'router.mode:=static', 'filler.mode:=fixed', 'filler.budget:=0.05')
+    robot(model.base_url, 'filler.mode:=fixed', 'filler.budget:=0.05')
     heard = listener()
     for round_number in range(5):
         for number in range(20):
@@ -98,7 +98,7 @@ def test_a_turn_over_dds_is_complete_and_in_order(
     cloud: Callable[..., Any], robot: Callable[..., Any], listener: Callable[..., Any]
 ) -> None:
     model = cloud(Script([0.4, answer('Mars', ' is cold.')]))
-    robot(model.base_url, 'filler.budget:=0.05')
+    robot(model.base_url, 'router.mode:=static', 'filler.mode:=fixed', 'filler.budget:=0.05')
     heard = listener()
     heard.say('What is the weather on Mars?', locale='en-US')
     (turn,) = heard.turns(1)
