@@ -61,57 +61,83 @@ class Assembly:
     def __init__(self, config: Callable[[], Config], clock: Clock, *, outlet: Outlet, sink: Sink) -> None:
         """Load everything. Raises the parts' own errors, each a sentence that names the file or parameter at fault."""
         self._config = config
+        self._clock = clock
         now = config()
         with contextlib.ExitStack() as begun:  # what has a thread is closed again if a later part cannot be opened
-            self.embedder = open_embedder(now.embedding)
-            paths = [Path(path).expanduser() for path in now.l1.knowledge] or [packaged.config_dir() / 'knowledge']
-            self.knowledge = KnowledgeBase(paths, self.embedder, clock)
-            self.cache = SemanticCache(
-                dimension=self.embedder.dimension, capacity=now.l0.capacity, half_life=now.l0.half_life, clock=clock
-            )
-            self._cache_file = _data_file(now, now.l0.file, 'l0.npz')
-            self._restore_cache()
-            remarks = Remarks.read(packaged.config_dir() / 'remarks.yaml')
-            self.endpoint = endpoint_of(now.l2, os.environ)
-            self.ledger = CostLedger(lambda: config().cost)
-            self.llm = self._open_llm(now, clock)
-            self.router = Router(config, clock)
-            self.keeper = TtftKeeper(
-                self.router, _data_file(now, now.router.file, 'router.json'), clock=clock,
-                endpoint=f'{self.endpoint.base_url} {self.endpoint.model}', longest=now.router.restore_age,
-            )
-            facts = FactExtractor.read(
-                _or_packaged(now.names_file, 'names.yaml'), packaged.config_dir() / 'antonyms.yaml'
-            )
-            self.conflicts = ConflictMeter(facts)
-            prompts = PromptBook.read(_or_packaged(now.l2.persona_file, 'persona.yaml'))
-            volatility = Lexicon.read(packaged.config_dir() / 'lexicon')
-            record_file = _data_file(now, now.record.file, 'turns.jsonl')
-            self.writer = RecordWriter(record_file) if record_file else None
-            if self.writer is not None:
-                begun.callback(self.writer.close)
-            self.saver = self._open_saver()
-            if self.saver is not None:
-                begun.callback(self.saver.close)
-            self.generator_error = ''
-            self.fillers = self._open_fillers(now)
-            begun.callback(self.fillers.close)
-            self.voice = Voice(Pyttsx3Synthesizer(now.speech.rate), sink)
-            levels = Levels(
-                embedder=self.embedder, cache=self.cache, knowledge=self.knowledge, volatility=volatility,
-                router=self.router, ledger=self.ledger, fillers=self.fillers, facts=facts, conflicts=self.conflicts,
-                judge=ConflictJudge(self.llm, lambda: config().filler, self.ledger), llm=self.llm, prompts=prompts,
-                remarks=remarks,
-            )
+            self._open_recall(now)
+            self._open_control(now)
+            self._open_files(now, begun)
+            self._open_voice(now, sink, begun)
+            levels = self._levels(now)
             self.cascade = Cascade(levels, config, clock, embed_seconds=self._embed_seconds())
             self.dialogue = Dialogue(
                 self.cascade, levels, config, clock=clock, outlet=outlet, voice=self.voice, writer=self.writer
             )
             self.probe = SignalProbe(
-                self.llm.first, prompts, self.router, self.ledger, config=config, clock=clock
+                self.llm.first, levels.prompts, self.router, self.ledger, config=config, clock=clock
             )
             self.dialogue.on_visitor = self.probe.cancel
             begun.pop_all()
+
+    def _open_recall(self, now: Config) -> None:
+        """The encoder and what is searched by it."""
+        self.embedder = open_embedder(now.embedding)
+        paths = [Path(path).expanduser() for path in now.l1.knowledge] or [packaged.config_dir() / 'knowledge']
+        self.knowledge = KnowledgeBase(paths, self.embedder, self._clock)
+        self.cache = SemanticCache(
+            dimension=self.embedder.dimension, capacity=now.l0.capacity, half_life=now.l0.half_life, clock=self._clock
+        )
+        self._cache_file = _data_file(now, now.l0.file, 'l0.npz')
+        self._restore_cache()
+
+    def _open_control(self, now: Config) -> None:
+        """The language model, the router with its memory of it, and what both may cost."""
+        self.endpoint = endpoint_of(now.l2, os.environ)
+        self.ledger = CostLedger(lambda: self._config().cost)
+        self.llm = self._open_llm(now)
+        self.router = Router(self._config, self._clock)
+        self.keeper = TtftKeeper(
+            self.router, _data_file(now, now.router.file, 'router.json'), clock=self._clock,
+            endpoint=f'{self.endpoint.base_url} {self.endpoint.model}', longest=now.router.restore_age,
+        )
+
+    def _open_files(self, now: Config, begun: contextlib.ExitStack) -> None:
+        """The log of turns and the cache's file, each with its writer."""
+        record_file = _data_file(now, now.record.file, 'turns.jsonl')
+        self.writer = RecordWriter(record_file) if record_file else None
+        if self.writer is not None:
+            begun.callback(self.writer.close)
+        self.saver = self._open_saver()
+        if self.saver is not None:
+            begun.callback(self.saver.close)
+
+    def _open_voice(self, now: Config, sink: Sink, begun: contextlib.ExitStack) -> None:
+        """What is said while the model thinks, and the mouth."""
+        self.generator_error = ''
+        self.fillers = self._open_fillers(now)
+        begun.callback(self.fillers.close)
+        self.voice = Voice(Pyttsx3Synthesizer(now.speech.rate), sink)
+
+    def _levels(self, now: Config) -> Levels:
+        """The parts a turn passes through."""
+        folder = packaged.config_dir()
+        facts = FactExtractor.read(_or_packaged(now.names_file, 'names.yaml'), folder / 'antonyms.yaml')
+        self.conflicts = ConflictMeter(facts)
+        return Levels(
+            embedder=self.embedder,
+            cache=self.cache,
+            knowledge=self.knowledge,
+            volatility=Lexicon.read(folder / 'lexicon'),
+            router=self.router,
+            ledger=self.ledger,
+            fillers=self.fillers,
+            facts=facts,
+            conflicts=self.conflicts,
+            judge=ConflictJudge(self.llm.first, lambda: self._config().filler, self.ledger),
+            llm=self.llm,
+            prompts=PromptBook.read(_or_packaged(now.l2.persona_file, 'persona.yaml')),
+            remarks=Remarks.read(folder / 'remarks.yaml'),
+        )
 
     def reload_knowledge(self) -> KnowledgeChange:
         """Read the knowledge files again; answers built on a changed entry leave the cache. Raises KnowledgeError."""
@@ -137,10 +163,12 @@ class Assembly:
                 self.voice.error = str(error)
                 log.error('the robot cannot speak, it goes on in text: %s', error)
 
-    def every_second(self) -> None:
-        """What is due by time alone: forget the silent, probe a starved signal, keep the router's memory."""
+    def every_second(self, *, active: bool) -> None:
+        """What is due by time alone: forget the silent, probe a starved signal (an inactive node does not), keep the
+        router's memory.
+        """
         self.dialogue.forget_idle()
-        self.probe.consider(idle=self.dialogue.running == 0)
+        self.probe.consider(idle=active and self.dialogue.running == 0)
         asyncio.get_running_loop().run_in_executor(None, self.keeper.save_if_changed)
 
     def controller_state(self) -> ControllerState:
@@ -162,6 +190,8 @@ class Assembly:
             fillers_per_turn=fillers,
             hedged_share=self.llm.share,
             probes=self.probe.sent,
+            asked_ahead=self.cascade.asked_ahead,
+            used_ahead=self.cascade.used_ahead,
         )
 
     async def aclose(self) -> None:
@@ -180,12 +210,12 @@ class Assembly:
         self.cascade.close()
         self.fillers.close()
 
-    def _open_llm(self, config: Config, clock: Clock) -> HedgedChat:
+    def _open_llm(self, config: Config) -> HedgedChat:
         """The endpoint, and the second one for hedged requests, which may be the same."""
-        first = ChatClient(self.endpoint, lambda: self._config().l2, clock)
+        first = ChatClient(self.endpoint, lambda: self._config().l2, self._clock)
         other = hedge_endpoint_of(config.hedge, self.endpoint, os.environ)
-        second = first if other is None else ChatClient(other, lambda: self._config().l2, clock)
-        return HedgedChat(first, second, lambda: self._config().hedge, self.ledger, clock)
+        second = first if other is None else ChatClient(other, lambda: self._config().l2, self._clock)
+        return HedgedChat(first, second, lambda: self._config().hedge, self.ledger, self._clock)
 
     def _embed_seconds(self) -> float:
         """What one encoding takes, once warm."""

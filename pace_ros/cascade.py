@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from pace_ros.arms import Switches
 from pace_ros.cache import CacheEntry, CacheMatch, scope_of
@@ -14,12 +14,12 @@ from pace_ros.filler import PendingFiller, plan
 from pace_ros.language import chunks
 from pace_ros.levels import Levels
 from pace_ros.live_turn import LiveTurn
-from pace_ros.llm import estimated_tokens
+from pace_ros.llm import Exchange, estimated_tokens
 from pace_ros.lookup import NO_MATCH, Lookup
 from pace_ros.query import Foreseen, Query, note_volatile
 from pace_ros.retrieval import RetrievalHit
 from pace_ros.thinking import Thinking
-from pace_ros.turn import Outcome, Path, Utterance
+from pace_ros.turn import Outcome, Path, TurnRecord, Utterance
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +35,7 @@ class Cascade:
         self._clock = clock
         self._lookup = Lookup(levels, config, embed_seconds=embed_seconds)
         self._thinking = Thinking(levels, config, clock)
+        self.asked_ahead = 0
 
     async def run(self, turn: LiveTurn, conversation: Conversation, foreseen: Foreseen | None = None) -> None:
         """Take one turn from utterance to last frame. ``foreseen`` was prepared before the visitor had finished."""
@@ -63,25 +64,42 @@ class Cascade:
         if turn.record.outcome is Outcome.ANSWERED:
             conversation.remember(turn.utterance.text, turn.record.answer)
 
-    async def foresee(self, utterance: Utterance, switches: Switches, conversation: Conversation) -> Foreseen:
+    async def foresee(
+        self,
+        utterance: Utterance,
+        switches: Switches,
+        history: Sequence[Exchange],
+        wanted: Callable[[], bool] = lambda: True,
+    ) -> Foreseen:
         """Prepare the answer to a hypothesis: its vector, and if it will be L2's to answer and instant paths are rare,
-        a request to the model. Nothing is counted, recalled or remembered: only what it costs.
+        a request to the model. Nothing is counted, recalled or remembered: only what it costs. ``wanted`` says whether
+        the hypothesis still stands.
         """
-        levels, foreseen = self._levels, Foreseen(utterance.text)
-        query = Query(utterance.text, utterance.locale, knowledge_version=self._thinking.knowledge_version)
+        levels, version = self._levels, self._thinking.knowledge_version
+        query = Query(utterance.text, utterance.locale, knowledge_version=version)
+        verdict = levels.volatility.classify(query.text, query.locale)
+        foreseen = Foreseen(query.text, knowledge_version=version, volatile=verdict.reason if verdict.volatile else '')
         await self._lookup.embed(query)
-        foreseen.vector = query.vector
-        decision = levels.router.decide(switches.router)
         await self._lookup.search(query)
-        if self._is_instant(query, switches, decision):
-            return foreseen
-        if decision.p_instant > self._config().speculation.max_p_instant or levels.llm.breaker.state != 'closed':
+        foreseen.vector = query.vector
+        query.may_recall = _may_recall(switches, volatile=verdict.volatile)
+        decision = levels.router.decide(switches.router)
+        unlikely = decision.p_instant > self._config().speculation.max_p_instant
+        if unlikely or await self._is_instant(query, switches, decision) or levels.llm.breaker.state != 'closed':
             return foreseen
         passages = self._thinking.passages(query, rag=switches.rag)
-        messages = self._thinking.messages(query, passages, conversation, persona=switches.persona)
-        if levels.ledger.try_spend(tokens=estimated_tokens(messages)):
-            foreseen.messages, foreseen.request = tuple(messages), self._thinking.ask(messages)
+        messages = self._thinking.messages(query, passages, history, persona=switches.persona)
+        cost = estimated_tokens(messages)
+        if wanted() and levels.ledger.try_spend(tokens=cost):
+            foreseen.booked, foreseen.messages = cost, tuple(messages)
+            foreseen.request = self._thinking.ask(messages)
+            self.asked_ahead += 1
         return foreseen
+
+    @property
+    def used_ahead(self) -> int:
+        """Requests for hypotheses that a final utterance took over."""
+        return self._thinking.used_ahead
 
     def knowledge_changed(self) -> None:
         """Answers being generated now were built on the old knowledge: they are delivered but not cached."""
@@ -199,31 +217,35 @@ class Cascade:
 
     async def _settle(self, turn: LiveTurn, query: Query, filler: PendingFiller | None) -> None:
         """Cancel what was begun ahead and not needed, and book what it cost."""
-        record, foreseen = turn.record, query.foreseen
+        record, foreseen, ledger = turn.record, query.foreseen, self._levels.ledger
         if filler is not None:
             filler.cancel()
             record.filler_calls = int(filler.begun)
             if not record.filler_shown:
-                record.filler_reason = 'instant path' if record.path in (Path.L0, Path.L1) else 'not needed in time'
-        self._levels.ledger.spend(fillers=record.filler_calls)
+                record.filler_reason = _why_not_shown(record)
+        ledger.spend(fillers=record.filler_calls)
         if foreseen is not None:
-            record.speculation = record.speculation or 'dropped: not needed'
-            if foreseen.request is not None:
-                pieces = await foreseen.aclose()
-                record.tokens_wasted += estimated_tokens(foreseen.messages) + pieces
-                self._levels.ledger.spend(tokens=pieces)
-        self._levels.ledger.end_turn()
+            record.speculation = record.speculation or foreseen.reason or 'dropped: not needed'
+            booked, wasted = foreseen.booked, await foreseen.aclose()
+            record.tokens_wasted += wasted
+            ledger.spend(tokens=wasted - booked)
+        ledger.end_turn()
 
-    def _is_instant(self, query: Query, switches: Switches, decision: Decision) -> bool:
+    async def _is_instant(self, query: Query, switches: Switches, decision: Decision) -> bool:
         """Whether L0 or L1 would answer by itself; a look without a trace."""
-        verdict = self._levels.volatility.classify(query.text, query.locale)
-        if query.vector is not None and _may_recall(switches, volatile=verdict.volatile):
-            scope = scope_of(query.locale)
-            if self._levels.cache.would_hit(query.text, query.vector, scope, decision.theta_cache):
-                return True
+        if query.may_recall and await self._lookup.would_recall(query, scope_of(query.locale), decision.theta_cache):
+            return True
         best = query.best
         near = best is not None and best.score >= decision.theta_direct
         return best is not None and switches.l1 and near and _may_answer(best, query)
+
+
+def _why_not_shown(record: TurnRecord) -> str:
+    if record.path in (Path.L0, Path.L1):
+        return 'instant path'
+    if record.outcome in (Outcome.PREEMPTED, Outcome.CANCELLED):
+        return 'the turn was stopped'
+    return 'the first token came first' if record.path is Path.L2 else 'L2 failed first'
 
 
 def _may_recall(switches: Switches, *, volatile: bool) -> bool:

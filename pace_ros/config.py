@@ -158,7 +158,7 @@ class Router:
                         '<data_dir>/router.json. "none" keeps it nowhere.', read_only=True)
     restore_age: float = setting(900.0, 'A restarted node goes on with the average of first-token times if its last '
                                  'sample is younger; 0: never.', low=0.0, high=604_800.0, read_only=True)
-    signal_age: float = setting(600.0, 'With visitors but no first token for this long the signal counts as starved.',
+    signal_age: float = setting(900.0, 'With visitors but no first token for this long the signal counts as starved.',
                                 low=1.0, high=86400.0)
     probe: bool = setting(False, 'Relieve a starved signal by a request of one token while no visitor waits.')
     probe_period: float = setting(600.0, 'Least time between two probes.', low=1.0, high=86400.0)
@@ -206,7 +206,7 @@ class Filler:
                          'lets through (a larger model).', choices=('phrases', 'free'), read_only=True)
     phrases_file: str = setting('', 'Phrases and placeholders by locale (YAML); empty: the packaged ones.',
                                 read_only=True)
-    max_tokens: int = setting(20, 'Longest generation.', low=1, high=64)
+    max_tokens: int = setting(20, 'Longest generation.', low=1, high=64, read_only=True)
     max_chars: int = setting(30, 'Longest filler.', low=1, high=200)
     threads: int = setting(1, 'Threads llama.cpp may use.', low=1, high=64, read_only=True)
 

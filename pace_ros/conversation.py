@@ -60,6 +60,11 @@ class Conversations:
             self._forget_oldest()
         return conversation
 
+    def history_of(self, conversation_id: str) -> tuple[Exchange, ...]:
+        """What was said before in a conversation that need not exist; it is neither opened nor used."""
+        conversation = self._open.get(conversation_id)
+        return tuple(conversation.history) if conversation is not None else ()
+
     def end(self, conversation_id: str) -> Conversation | None:
         """Forget a conversation and return it, None if it is unknown."""
         return self._open.pop(conversation_id, None)

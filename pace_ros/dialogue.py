@@ -59,6 +59,7 @@ class Dialogue:
         self._judging: set[asyncio.Task[str]] = set()
         self._warned_of_arm = False
         self._visitor_speaks = False
+        self._closing = False
 
     @property
     def open_conversations(self) -> int:
@@ -89,6 +90,9 @@ class Dialogue:
         )
         turn.on_frame, turn.on_end = on_frame, on_end
         foreseen = self._speculator.claim(utterance.conversation_id, spoken_id)
+        turn.record.tokens_wasted = self._speculator.take_waste(utterance.conversation_id)
+        if turn.record.tokens_wasted and foreseen is None:
+            turn.record.speculation = 'dropped: other words'
         if refusal or bad_switch:
             turn.end(Outcome.REJECTED, refusal or bad_switch)
             self._spawn(self._finish(turn, None, foreseen), f'finish {turn.turn_id}')
@@ -113,10 +117,11 @@ class Dialogue:
         if refusal or bad_switch:
             self._speculator.drop(utterance.conversation_id)
             return
-        conversation = self._conversations.of(utterance.conversation_id)
         self._speculator.hear(
             utterance.conversation_id, spoken_id, utterance.text,
-            lambda: self._cascade.foresee(utterance, settings, conversation),
+            lambda wanted: self._cascade.foresee(
+                utterance, settings, self._conversations.history_of(utterance.conversation_id), wanted
+            ),
         )
 
     def stop_all(self, reason: str) -> int:
@@ -158,6 +163,8 @@ class Dialogue:
 
     async def aclose(self) -> None:
         """Stop every turn and wait, briefly, until their records are handed over."""
+        self._closing = True
+        self.on_visitor()  # nothing optional goes on
         self.stop_all('the node is stopping')
         for judging in self._judging:
             judging.cancel()
@@ -169,6 +176,7 @@ class Dialogue:
         for task in list(self._tasks):
             log.error('%s does not end', task.get_name())
             task.cancel()
+        self._closing = False
 
     # -- one turn ---------------------------------------------------------------------------------------------------
 
@@ -197,25 +205,29 @@ class Dialogue:
         turn.end(Outcome.CANCELLED, 'stopped')
         turn.attend_now()
         if foreseen is not None:  # a turn that was stopped before it began
-            self._levels.ledger.spend(tokens=await foreseen.aclose())
+            booked, wasted = foreseen.booked, await foreseen.aclose()
+            self._levels.ledger.spend(tokens=wasted - booked)
+            turn.record.tokens_wasted += wasted
         await turn.spoken()
         self._turns.discard(turn)
         if conversation is not None:
             conversation.last_used = self._clock.monotonic()
-        await self._judge(turn)
-        if self._writer is not None:
-            self._writer.write(turn.record, keep_text=self._config().record.text)
+        try:
+            await self._judge(turn)
+        finally:
+            if self._writer is not None:
+                self._writer.write(turn.record, keep_text=self._config().record.text)
 
     async def _judge(self, turn: LiveTurn) -> None:
-        """Ask the judge, unless the node is stopping."""
-        if not self._config().filler.judge:
+        """Ask the judge, unless the dialogue is closing."""
+        if not self._config().filler.judge or self._closing:
             return
         judging = asyncio.get_running_loop().create_task(self._levels.judge.verdict(turn.record))
         self._judging.add(judging)
         await asyncio.wait([judging])
         self._judging.discard(judging)
-        stopped = 'none: the node is stopping'
-        self._levels.conflicts.note_verdict(turn.record, stopped if judging.cancelled() else judging.result())
+        verdict = 'none: the node is stopping' if judging.cancelled() else judging.result()
+        self._levels.conflicts.note_verdict(turn.record, verdict)
 
     def _spawn(self, coroutine: Coroutine[None, None, None], name: str) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(coroutine, name=name)

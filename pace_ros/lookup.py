@@ -47,6 +47,12 @@ class Lookup:
             return self._recall(query, scope, threshold, embedded)
         return await self._off_loop(self._recall, query, scope, threshold, embedded)
 
+    async def would_recall(self, query: Query, scope: str, threshold: float) -> bool:
+        """Whether L0 would answer; the look leaves no trace."""
+        if query.vector is None:
+            return False
+        return await self._off_loop(self._levels.cache.would_hit, query.text, query.vector, scope, threshold)
+
     async def search(self, query: Query) -> None:
         """Search L1 for what is near the query; without a vector there is nothing to search by."""
         if query.vector is not None:

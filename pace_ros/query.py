@@ -12,20 +12,29 @@ from pace_ros.turn import TurnRecord
 
 @dataclass
 class Foreseen:
-    """What was prepared for an unfinished hypothesis: its vector, and perhaps a request to the language model."""
+    """What was prepared for an unfinished hypothesis: its vector, and perhaps a request to the language model.
+
+    ``booked`` are the tokens charged for the request ahead, ``volatile`` why the hypothesis counts as volatile, and
+    ``reason`` why nothing was prepared, both empty if not so.
+    """
 
     text: str
     vector: Vector | None = None
     messages: tuple[Message, ...] = ()
     request: InFlight | None = None
+    booked: int = 0
+    volatile: str = ''
+    knowledge_version: int = 0
+    reason: str = ''
 
     async def aclose(self) -> int:
-        """Drop what was prepared; a request is ended. Returns how many tokens had come of it, unheard."""
+        """Drop what was prepared; a request is ended. Returns the tokens it cost in vain, 0 if it was never sent."""
         if self.request is None:
             return 0
         request, self.request = self.request, None
         await request.aclose()
-        return request.pieces
+        booked, self.booked = self.booked, 0
+        return booked + request.pieces if request.report.attempts else 0
 
 
 @dataclass

@@ -31,7 +31,8 @@ def to_json(record: TurnRecord, *, keep_text: bool = True) -> dict[str, Any]:
     if not keep_text:
         for name in _SPOKEN:
             fields[name] = None
-        fields['reason'] = ':'.join(record.reason.split(':')[:2])  # further on, a server's words may echo the question
+        for name in ('reason', 'filler_verdict'):  # further on, a server's words may echo the question
+            fields[name] = ':'.join(fields[name].split(':')[:2])
         for onset in fields['onsets']:
             onset['detail'] = None
     return {'schema': SCHEMA, **fields, 'perceived_latency': _plain(record.perceived_latency)}

@@ -16,8 +16,8 @@ from pace_ros.filler import PendingFiller, budget
 from pace_ros.language import normal_form
 from pace_ros.levels import Levels
 from pace_ros.live_turn import LiveTurn
-from pace_ros.llm import InFlight, L2Error, Message, estimated_tokens
-from pace_ros.query import Query, note_volatile
+from pace_ros.llm import Exchange, InFlight, L2Error, Message, estimated_tokens
+from pace_ros.query import Foreseen, Query, note_volatile
 from pace_ros.retrieval import RetrievalHit
 from pace_ros.turn import Outcome
 
@@ -30,6 +30,7 @@ class Thinking:
         self._config = config
         self._clock = clock
         self.knowledge_version = 0
+        self.used_ahead = 0
 
     async def answer(
         self, turn: LiveTurn, query: Query, conversation: Conversation, filler: PendingFiller | None
@@ -38,7 +39,7 @@ class Thinking:
         passages = self.passages(query, rag=turn.switches.rag)
         turn.record.entry_ids = tuple(hit.entry.entry_id for hit in passages)
         note_volatile(turn.record, passages)
-        messages = self.messages(query, passages, conversation, persona=turn.switches.persona)
+        messages = self.messages(query, passages, conversation.history, persona=turn.switches.persona)
         request = self._foreseen_request(turn, query, messages) or self.ask(messages)
         waiting = self._wait_with(turn, conversation, None if request.speaks else filler)
         failure = ''
@@ -63,13 +64,13 @@ class Thinking:
         return [hit for hit in query.hits if rag and hit.score >= floor]
 
     def messages(
-        self, query: Query, passages: Sequence[RetrievalHit], conversation: Conversation, *, persona: bool
+        self, query: Query, passages: Sequence[RetrievalHit], history: Sequence[Exchange], *, persona: bool
     ) -> list[Message]:
         """The prompt of one question."""
-        history = self._config().l2.history_turns
+        turns = self._config().l2.history_turns
         return self._levels.prompts.messages(
             query.text, query.locale, passages=passages, persona=persona,
-            history=conversation.history[-history:] if history else (),
+            history=history[-turns:] if turns else (),
         )
 
     def ask(self, messages: Sequence[Message]) -> InFlight:
@@ -96,12 +97,20 @@ class Thinking:
         elif not self._same_question(query):
             turn.record.speculation = 'dropped: another question'
         else:
-            turn.record.speculation = 'used'
-            turn.record.head_start = turn.utterance.received - foreseen.request.begun
-            self._levels.ledger.spend(tokens=-estimated_tokens(foreseen.messages))  # now it is booked as a turn's own
-            request, foreseen.request = foreseen.request, None
-            return request
+            return self._taken_over(turn, query, foreseen, foreseen.request)
         return None
+
+    def _taken_over(self, turn: LiveTurn, query: Query, foreseen: Foreseen, request: InFlight) -> InFlight:
+        """The request becomes the turn's own: its cost, the knowledge it was built on, and whether its answer ages."""
+        record = turn.record
+        record.speculation, record.head_start = 'used', turn.utterance.received - request.begun
+        query.knowledge_version = foreseen.knowledge_version
+        if foreseen.volatile:
+            record.volatile_query, record.volatile_reason = True, foreseen.volatile
+        self.used_ahead += 1
+        self._levels.ledger.spend(tokens=-foreseen.booked)
+        foreseen.booked, foreseen.request = 0, None
+        return request
 
     def _same_question(self, query: Query) -> bool:
         """The same words, or words as near as ``speculation.similarity`` with the same facts in them."""

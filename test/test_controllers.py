@@ -148,7 +148,7 @@ async def test_the_record_says_why_a_launched_filler_was_not_shown(folder: FileP
         assert (await house.ask(COLOURS)).filler_reason == 'instant path'
         record = await house.ask(LIGHTHOUSE)
         assert (record.filler_launched, record.filler_shown) == (True, False)
-        assert record.filler_reason == 'not needed in time'
+        assert record.filler_reason == 'the first token came first'
 
 
 @pytest.mark.anyio
@@ -285,3 +285,41 @@ async def test_every_arm_of_the_table_runs_in_one_node_turn_by_turn(folder: File
             prompt = house.asked(-1)[0]['content'] if arm.l1 == 'off' else ''
             assert ('It comes in red' in prompt) == (arm.l1 == 'off' and arm.rag == 'on')
         assert len(cloud.requests) == sum(turn.record.path is Path.L2 for turn in house.turns)
+
+
+@pytest.mark.anyio
+async def test_the_judge_does_not_begin_while_the_dialogue_closes(folder: FilePath, embedder: Embedder) -> None:
+    gate = asyncio.Event()
+    settings: dict[str, object] = {'filler.mode': 'fixed', 'filler.judge': True}
+    half = Script([gate, sse(chunk('Half an answer')), STALL])
+    async with scripted_cloud(half, Script([STALL])) as cloud, open_house(
+        folder, embedder, cloud, settings, generator=ScriptedGenerator('Good question!')
+    ) as house:
+        turn = house.submit(LIGHTHOUSE)
+        await until(lambda: house.fillers(turn))
+        gate.set()
+        await until(lambda: turn.informative)
+        await house.dialogue.aclose()
+        (record,) = await house.written()
+        assert (record.outcome, record.filler_verdict) == (Outcome.CANCELLED, '')
+        assert len(cloud.requests) == 1
+
+
+@pytest.mark.anyio
+async def test_a_text_that_cannot_be_compared_costs_no_turn(
+    folder: FilePath, embedder: Embedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_texts: str) -> str:
+        raise RecursionError('too clever')
+
+    gate = asyncio.Event()
+    async with scripted_cloud(Script([gate, answer('Yes.')])) as cloud, open_house(
+        folder, embedder, cloud, {'filler.mode': 'fixed'}, generator=ScriptedGenerator('Good question!')
+    ) as house:
+        monkeypatch.setattr(house.levels.facts, 'conflict', broken)
+        turn = house.submit(LIGHTHOUSE)
+        await until(lambda: house.fillers(turn))
+        gate.set()
+        await house.settled(turn)
+        assert [each.outcome for each in house.outlet.turns] == [Outcome.ANSWERED]
+        assert house.levels.conflicts.measured == 0

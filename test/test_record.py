@@ -426,3 +426,10 @@ def test_after_a_kill_every_complete_line_is_a_record(path: Path) -> None:
     write_all(path, turn('after'))
     assert ids(path)[-1] == 'after'
     assert ids(path)[: len(complete)] == [f't{number}' for number in range(len(complete))]
+
+
+def test_without_text_a_verdict_keeps_its_kind_only() -> None:
+    record = turn(filler_verdict='none: unclear: they said the visitor lives in Paris')
+    assert to_json(record, keep_text=False)['filler_verdict'] == 'none: unclear'
+    assert to_json(record)['filler_verdict'] == record.filler_verdict
+    assert to_json(turn(filler_verdict='agree'), keep_text=False)['filler_verdict'] == 'agree'

@@ -251,7 +251,8 @@ async def test_whatever_happens_a_request_nobody_wants_is_ended(
         await until(lambda: cloud.requests)
         event(house)
         await until(lambda: cloud.closed_early == 1)
-        await until(lambda: house.dialogue._speculator._open == {})
+        held = house.dialogue._speculator._open.get('default')
+        assert held is None or held.task is None
 
 
 @pytest.mark.anyio
@@ -290,28 +291,34 @@ async def test_a_hypothesis_that_comes_after_the_final_words_is_ignored(folder: 
 async def test_a_preparation_still_under_way_is_not_waited_for() -> None:
     gate = asyncio.Event()
 
-    async def prepare() -> Foreseen:
+    async def prepare(_wanted: Callable[[], bool]) -> Foreseen:
         await gate.wait()
         return Foreseen('words')
 
     speculator = Speculator(lambda: SpeculationSettings(enabled=True, stable_for=0.01), lambda tokens: None)
     speculator.hear('c', 'u', 'words', prepare)
     await until(lambda: speculator._open['c'].task is not None)
-    assert speculator.claim('c', 'u') is None
+    claimed = speculator.claim('c', 'u')
+    assert claimed is not None
+    assert (claimed.request, claimed.reason) == (None, 'dropped: not ready yet')
     gate.set()
     await speculator.aclose()
 
 
 @pytest.mark.anyio
 async def test_a_preparation_that_fails_costs_nothing_but_itself() -> None:
-    async def prepare() -> Foreseen:
+    async def prepare(_wanted: Callable[[], bool]) -> Foreseen:
         raise RuntimeError('broken')
 
     speculator = Speculator(lambda: SpeculationSettings(enabled=True, stable_for=0.01), lambda tokens: None)
-    for name, ending in (('u', lambda: speculator.claim('c', 'u')), ('v', lambda: speculator.drop('c'))):
-        speculator.hear('c', name, 'words', prepare)
-        await until(lambda: (held := speculator._open['c'].task) is not None and held.done())
-        assert ending() is None
+    speculator.hear('c', 'u', 'words', prepare)
+    await until(lambda: (held := speculator._open['c'].task) is not None and held.done())
+    claimed = speculator.claim('c', 'u')
+    assert claimed is not None
+    assert claimed.reason == 'dropped: it failed'
+    speculator.hear('c', 'v', 'words', prepare)
+    await until(lambda: (held := speculator._open['c'].task) is not None and held.done())
+    speculator.drop('c')
     await speculator.aclose()
 
 
@@ -321,3 +328,74 @@ async def test_what_is_remembered_of_finished_utterances_is_bounded() -> None:
     for number in range(1100):
         assert speculator.claim(f'c{number}', f'u{number}') is None
     assert len(speculator._finished) == 1000
+
+
+# -- what a reviewer of the log wants to know --------------------------------------------------------------------------
+
+
+@pytest.mark.anyio
+async def test_a_hypothesis_dropped_while_it_is_prepared_is_not_asked_and_costs_nothing(
+    folder: FilePath, embedder: Embedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with scripted_cloud(STORY) as cloud, open_house(folder, embedder, cloud, ON) as house:
+        gate, search = asyncio.Event(), house.cascade._lookup.search
+
+        async def slow_search(query: object) -> None:
+            await gate.wait()
+            await search(query)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(house.cascade._lookup, 'search', slow_search)
+        whisper(house, LIGHTHOUSE)
+        await until(lambda: house.embedder.seen)
+        house.dialogue._speculator.drop('default')
+        gate.set()
+        await until(lambda: not house.dialogue._speculator._closing)
+        assert cloud.requests == []
+        assert house.levels.ledger.per_turn() == (0, 0)
+
+
+@pytest.mark.anyio
+async def test_the_next_turn_s_record_tells_what_dropped_hypotheses_cost(folder: FilePath, embedder: Embedder) -> None:
+    async with scripted_cloud(Script([STALL]), STORY) as cloud, open_house(folder, embedder, cloud, ON) as house:
+        whisper(house, MUSIC)
+        await until(lambda: cloud.requests)
+        house.dialogue._speculator.drop('default')
+        await until(lambda: cloud.closed_early == 1 and not house.dialogue._speculator._closing)
+        record = await house.ask(FOX, utterance_id='u')
+        assert (record.speculation, record.outcome) == ('dropped: other words', Outcome.ANSWERED)
+        assert record.tokens_wasted > 0
+        assert (await house.ask(LIGHTHOUSE, utterance_id='v')).tokens_wasted == 0
+        assert (house.cascade.asked_ahead, house.cascade.used_ahead) == (1, 0)
+
+
+@pytest.mark.anyio
+async def test_a_hypothesis_that_sticks_is_prepared_once(folder: FilePath, embedder: Embedder) -> None:
+    on = ON | {'speculation.patience': 0.1}
+    async with scripted_cloud(Script([STALL])) as cloud, open_house(folder, embedder, cloud, on) as house:
+        for _ in range(5):
+            whisper(house, LIGHTHOUSE)
+            await until(lambda: cloud.closed_early == 1)
+        whisper(house, LIGHTHOUSE)
+        assert len(cloud.requests) == 1
+        assert house.dialogue._speculator._open['default'].state == 'expired'
+
+
+@pytest.mark.anyio
+async def test_an_answer_begun_on_old_knowledge_is_not_cached(folder: FilePath, embedder: Embedder) -> None:
+    async with scripted_cloud(STORY) as cloud, open_house(folder, embedder, cloud, ON) as house:
+        whisper(house, LIGHTHOUSE)
+        await until(lambda: cloud.requests and prepared(house))
+        house.cascade.knowledge_changed()
+        record = await house.ask(LIGHTHOUSE, utterance_id='u')
+        assert (record.speculation, record.admitted) == ('used', False)
+
+
+@pytest.mark.anyio
+async def test_hypotheses_open_no_conversation_and_are_bounded(folder: FilePath, embedder: Embedder) -> None:
+    async with scripted_cloud(STORY) as cloud, open_house(
+        folder, embedder, cloud, ON | {'speculation.stable_for': 5.0}
+    ) as house:
+        for number in range(1100):
+            whisper(house, LIGHTHOUSE, conversation=f'c{number}')
+        assert house.dialogue.open_conversations == 0
+        assert len(house.dialogue._speculator._open) == 1000

@@ -32,7 +32,7 @@ class Gate:
     def __init__(self, settings: Callable[[], GateSettings]) -> None:
         self._settings = settings
         self._regime: deque[Window] = deque(maxlen=settings().dispersion_windows)
-        self._scatter = TtftScatter()
+        self._scatter = TtftScatter(recent=settings().quiet_windows)
         self.state = GateState()
 
     def observe_ttft(self, seconds: float) -> None:

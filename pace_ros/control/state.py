@@ -8,7 +8,11 @@ from pace_ros.control.router import RouterState
 
 @dataclass(frozen=True)
 class ControllerState:
-    """``mode`` is the node's own; ``budget`` the filler budget B (s) of a turn decided for L2 right now."""
+    """What a turn that began now would get, and the counts behind it.
+
+    ``mode`` is the node's own; ``budget`` the filler budget B (s) of a turn decided for L2 right now; ``asked_ahead``
+    counts the requests of speculative turns, ``used_ahead`` those a final utterance took over.
+    """
 
     mode: str
     router: RouterState
@@ -23,3 +27,5 @@ class ControllerState:
     fillers_per_turn: float
     hedged_share: float
     probes: int
+    asked_ahead: int
+    used_ahead: int

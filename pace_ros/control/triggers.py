@@ -80,11 +80,12 @@ def rate_dispersion(windows: Sequence[Window], settings: Gate) -> Trigger:
 def load_step(window: Window, before: Window, p_ttft: float, settings: Gate) -> Trigger:
     """|lambda_w - lambda_{w-1}| above ``load_step``.
 
-    Load moves with first-token times or with arrivals: p is the smaller of both probabilities, doubled for having
-    looked twice. ``p_ttft`` is that of the window's first-token times under their measured scatter.
+    Load moves with first-token times or with arrivals. ``p_ttft`` is the smaller of two probabilities of the former
+    under their measured scatter, the rate ratio's is that of the latter; p is the smallest of the three, tripled for
+    having looked three times.
     """
     value = abs(window.load - before.load)
-    p = min(1.0, 2.0 * min(p_ttft, ratio_p(window, before)))
+    p = min(1.0, 3.0 * min(p_ttft, ratio_p(window, before)))
     return _trigger('load step', value, _beyond(value, settings.load_step), p, settings)
 
 

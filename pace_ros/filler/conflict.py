@@ -12,8 +12,8 @@ from pace_ros.config import Filler as FillerSettings
 from pace_ros.control import CostLedger
 from pace_ros.facts import FactExtractor
 from pace_ros.language import count_tokens, language
-from pace_ros.llm import ChatModel, Completion, L2Error, Message, estimated_tokens
-from pace_ros.turn import TurnRecord
+from pace_ros.llm import ChatClient, Completion, L2Error, Message, estimated_tokens
+from pace_ros.turn import Outcome, TurnRecord
 
 log = logging.getLogger(__name__)
 JUDGE_DEADLINE = 10.0  # s
@@ -50,7 +50,11 @@ class ConflictMeter:
         """Note in a turn that is ending whether its filler and its answer disagree, and on what kind of fact."""
         if not is_measurable(record):
             return
-        record.filler_conflict = self._facts.conflict(record.filler_text, record.answer, record.locale)
+        try:
+            record.filler_conflict = self._facts.conflict(record.filler_text, record.answer, record.locale)
+        except Exception:  # a turn ends whatever its texts are
+            log.exception('filler and answer of turn %s cannot be compared', record.turn_id)
+            return
         self.measured += 1
         self.conflicts += bool(record.filler_conflict)
 
@@ -62,8 +66,8 @@ class ConflictMeter:
 
 
 def is_measurable(record: TurnRecord) -> bool:
-    """Whether a filler was shown and something of an answer followed."""
-    return record.filler_shown and record.has_answer
+    """Whether a filler was shown and a whole answer followed."""
+    return record.filler_shown and record.outcome is Outcome.ANSWERED
 
 
 class ConflictJudge:
@@ -73,7 +77,7 @@ class ConflictJudge:
 
     def __init__(
         self,
-        llm: ChatModel,
+        llm: ChatClient,
         settings: Callable[[], FillerSettings],
         ledger: CostLedger,
         chance: random.Random | None = None,
@@ -87,13 +91,22 @@ class ConflictJudge:
         """``agree``, ``contradict``, or why there is no verdict; empty where none is wanted."""
         if not self._settings().judge or not is_measurable(record):
             return ''
+        if self._llm.breaker.state != 'closed':
+            return f'none: breaker {self._llm.breaker.state}'  # its one probe belongs to a visitor
         messages = self.messages(record.filler_text, record.answer, record.locale)
         if not self._ledger.try_spend(tokens=estimated_tokens(messages)):
             return 'none: cost ceiling'
+        report = Completion()
         try:
-            return await asyncio.wait_for(self._ask(messages), JUDGE_DEADLINE)
+            return await asyncio.wait_for(self._ask(messages, report), JUDGE_DEADLINE)
         except (L2Error, asyncio.TimeoutError) as error:
             return f'none: {str(error) or "no verdict in time"}'
+        except Exception as error:
+            log.exception('the judge failed')
+            return f'none: internal error: {error}'
+        finally:
+            if report.attempts == 0:  # nothing was sent
+                self._ledger.spend(tokens=-estimated_tokens(messages))
 
     def messages(self, filler: str, answer: str, locale: str) -> list[Message]:
         """The prompt, with both statements in drawn order."""
@@ -103,9 +116,9 @@ class ConflictJudge:
         lines = (f'{label}: {text}' for label, text in zip(_LABELS[name], statements, strict=True))
         return [{'role': 'system', 'content': _INSTRUCTIONS[name]}, {'role': 'user', 'content': '\n'.join(lines)}]
 
-    async def _ask(self, messages: list[Message]) -> str:
+    async def _ask(self, messages: list[Message], report: Completion) -> str:
         reply = ''
-        async with contextlib.aclosing(self._llm.stream(messages, Completion())) as pieces:
+        async with contextlib.aclosing(self._llm.stream(messages, report)) as pieces:
             async for piece in pieces:
                 reply += piece
                 if len(reply) > LONGEST_VERDICT:

@@ -97,12 +97,19 @@ class ChatClient:
         # The environment's proxy is for the world outside, not for a server on this machine.
         self._http = httpx.AsyncClient(headers=headers, transport=transport, trust_env=not endpoint.is_local)
 
+    @property
+    def first_token_timeout(self) -> float:
+        """Longest wait for the first informative token (s), retries included."""
+        return self._config().first_token_timeout
+
     async def aclose(self) -> None:
         """Close the connection pool."""
         await self._http.aclose()
 
-    async def stream(self, messages: Sequence[Message], report: Completion) -> AsyncGenerator[str, None]:
-        """Yield informative answer text as it comes; the first piece is never blank.
+    async def stream(
+        self, messages: Sequence[Message], report: Completion, *, max_tokens: int | None = None
+    ) -> AsyncGenerator[str, None]:
+        """Yield informative answer text as it comes; the first piece is never blank. ``max_tokens`` replaces the limit.
 
         Raises L2Error: before the first piece nothing was said, after it the answer was cut. Close the generator
         (``contextlib.aclosing``) to end the request early.
@@ -116,7 +123,7 @@ class ChatClient:
                 report.attempts += 1
                 attempt = self._clock.monotonic()
                 try:
-                    async with contextlib.aclosing(self._attempt(messages, report, deadlines)) as pieces:
+                    async with contextlib.aclosing(self._attempt(messages, report, deadlines, max_tokens)) as pieces:
                         async for piece in pieces:
                             if math.isnan(report.ttft):
                                 report.ttft = self._clock.monotonic() - begin
@@ -145,10 +152,10 @@ class ChatClient:
         return pause if pause < deadlines.remaining(self._clock.monotonic()) else None
 
     async def _attempt(
-        self, messages: Sequence[Message], report: Completion, deadlines: _Deadlines
+        self, messages: Sequence[Message], report: Completion, deadlines: _Deadlines, max_tokens: int | None
     ) -> AsyncGenerator[str, None]:
         answer = AnswerText()
-        async with contextlib.aclosing(self._deltas(messages)) as deltas:
+        async with contextlib.aclosing(self._deltas(messages, max_tokens)) as deltas:
             while True:
                 try:
                     with anyio.fail_after(deadlines.remaining(self._clock.monotonic())):
@@ -175,14 +182,14 @@ class ChatClient:
         if not report.finish_reason or (report.finish_reason == UNSAID and not answer.started):
             raise L2Unreachable('the stream ended before the answer did')
 
-    async def _deltas(self, messages: Sequence[Message]) -> AsyncGenerator[Delta, None]:
+    async def _deltas(self, messages: Sequence[Message], max_tokens: int | None) -> AsyncGenerator[Delta, None]:
         """The chunks of one HTTP response. A finish reason may be followed by usage; ``[DONE]`` or the end ends it."""
         config = self._config()
         timeout = httpx.Timeout(None, connect=config.connect_timeout, pool=config.connect_timeout)
-        url = f'{self._endpoint.base_url}/chat/completions'
+        url, body = f'{self._endpoint.base_url}/chat/completions', self._body(messages, max_tokens)
         finished = False
         try:
-            async with self._http.stream('POST', url, json=self._body(messages), timeout=timeout) as response:
+            async with self._http.stream('POST', url, json=body, timeout=timeout) as response:
                 await self._check(response)
                 async with contextlib.aclosing(_payloads(response)) as payloads:
                     async for payload in payloads:
@@ -218,7 +225,7 @@ class ChatClient:
         if 'text/event-stream' not in kind.lower():
             raise L2Malformed(f'the endpoint sent {kind} instead of an event stream')
 
-    def _body(self, messages: Sequence[Message]) -> dict[str, object]:
+    def _body(self, messages: Sequence[Message], max_tokens: int | None) -> dict[str, object]:
         """The request; a null in ``l2.extra_body`` removes a field the provider does not know."""
         config = self._config()
         body: dict[str, object] = {
@@ -230,4 +237,7 @@ class ChatClient:
             'temperature': config.temperature,
         }
         body.update(extra_body(config))
+        for name in ('max_tokens', 'max_completion_tokens'):
+            if max_tokens is not None and body.get(name) is not None:
+                body[name] = max_tokens
         return {key: value for key, value in body.items() if value is not None}

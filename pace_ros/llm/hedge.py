@@ -48,7 +48,8 @@ class HedgedChat:
     @property
     def share(self) -> float:
         """Hedged requests among the last 200."""
-        return self._hedged / len(self._recent) if self._recent else 0.0
+        recent = list(self._recent)  # asked from other threads too
+        return sum(bool(each.hedge) for each in recent) / len(recent) if recent else 0.0
 
     @property
     def _hedged(self) -> int:
@@ -111,11 +112,16 @@ class HedgedChat:
     async def _race(
         self, first: InFlight, second: InFlight, messages: Sequence[Message], report: Completion
     ) -> InFlight:
-        """The request that speaks first; the other is ended. Neither speaks: the first one, with its error."""
+        """The request that speaks first; the other is ended. Neither speaks in time: the first one, with its error."""
         racing = {asyncio.ensure_future(each.settled()): each for each in (first, second)}
         try:
             while racing:
-                done, _ = await asyncio.wait(racing, return_when=asyncio.FIRST_COMPLETED)
+                remaining = first.begun + self.first.first_token_timeout - self._clock.monotonic()
+                done, _ = await asyncio.wait(
+                    racing, return_when=asyncio.FIRST_COMPLETED, timeout=max(0.0, remaining)
+                )
+                if not done:
+                    break  # the visitor has waited long enough, for both
                 if first.speaks or second.speaks:
                     break
                 for each in done:

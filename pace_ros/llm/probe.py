@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pace_ros.clock import Clock
 from pace_ros.config import Config
 from pace_ros.control import CostLedger, Router
-from pace_ros.llm.chat import ChatModel
+from pace_ros.llm.chat import ChatClient
 from pace_ros.llm.completion import Completion, estimated_tokens
 from pace_ros.llm.errors import L2Error
 from pace_ros.llm.prompt import PromptBook
@@ -27,7 +27,7 @@ class SignalProbe:
 
     def __init__(
         self,
-        llm: ChatModel,
+        llm: ChatClient,
         prompts: PromptBook,
         router: Router,
         ledger: CostLedger,
@@ -84,7 +84,7 @@ class SignalProbe:
         """The first token is all that is wanted; then the request is ended."""
         report = Completion()
         with contextlib.suppress(L2Error):
-            async with contextlib.aclosing(self._llm.stream(messages, report)) as pieces:
+            async with contextlib.aclosing(self._llm.stream(messages, report, max_tokens=1)) as pieces:
                 async for _ in pieces:
                     self._router.observe_ttft(report.sample)
                     self.answered += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import sys
 from typing import Any
 
@@ -29,7 +30,7 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument('--timeout', type=float, default=60.0, metavar='S', help='(default: %(default)s)')
     parser.add_argument('--json', action='store_true', help='one JSON object a turn, with all its frames')
     parser.add_argument('--state', action='store_true', help="show the controllers' state live until Ctrl-C; "
-                        'without a terminal once; with --json a line for every change')
+                        'without a terminal once; with --json a line a second and for every change')
     parser.add_argument('--frames', action='store_true', help='a line for every frame')
     known, _ros = parser.parse_known_args(argv)  # ros2 run may add --ros-args
     return known
@@ -139,6 +140,8 @@ def main() -> None:
         sys.exit(ABSENT)
     except KeyboardInterrupt:
         sys.exit(130)
+    except BrokenPipeError:  # whoever read has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == '__main__':

@@ -142,6 +142,8 @@ def state_message(state: ControllerState, stamp: Time) -> msg.ControllerState:
         fillers_per_turn=state.fillers_per_turn,
         hedged_share=state.hedged_share,
         probes=state.probes,
+        asked_ahead=state.asked_ahead,
+        used_ahead=state.used_ahead,
     )
     message.header.stamp = stamp
     return message

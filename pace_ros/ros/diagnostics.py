@@ -55,7 +55,10 @@ def _l2(assembly: Assembly) -> Parts:
     }
     if assembly.llm.second is not assembly.llm.first:
         values['hedge breaker'] = assembly.llm.second.breaker.state
-    return 'L2', OK if state == 'closed' else ERROR, f'breaker {state}', values
+    if state != 'closed':
+        return 'L2', ERROR, f'breaker {state}', values
+    second = assembly.llm.second.breaker.state
+    return 'L2', OK if second == 'closed' else WARN, f'breaker {state}, for hedges {second}', values
 
 
 def _router(assembly: Assembly) -> Parts:

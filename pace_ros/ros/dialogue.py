@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 import time
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -161,7 +162,7 @@ class DialogueNode(LifecycleNode):
             return
         self._outlet.state(self._assembly.controller_state(), always=True)
         if self._core is not None:
-            self._core.call_soon(self._assembly.every_second)
+            self._core.call_soon(partial(self._assembly.every_second, active=self._active))
         self._outlet.diagnostics(diagnose(self.get_fully_qualified_name(), self._assembly, self.config()))
 
     # -- ends -------------------------------------------------------------------------------------------------------

@@ -69,22 +69,25 @@ def state_table(state: msg.ControllerState) -> Table:
     result = Table(title=f'controllers, mode {state.mode}', title_justify='left', show_header=False)
     result.add_column('what', style='bold', no_wrap=True)
     result.add_column('value')
-    age = seconds(state.ttft_age) + (' [red]STARVED[/]' if state.ttft_starved else '')
+    age = 'none yet' if math.isnan(state.ttft_age) else f'the last one {state.ttft_age:.0f} s ago'
+    age += ' [red]STARVED[/]' if state.ttft_starved else ''
     rows = {
         'load λ': f'{bar(state.load_index)} {state.load_index:.3f}',
-        'TTFT average x': f'{state.ttft_ewma:.3f} s of {state.ttft_samples} samples, the last one {age} ago',
+        'TTFT average x': f'{state.ttft_ewma:.3f} s of {state.ttft_samples} samples, {age}',
         'arrivals r': f'{60 * state.arrival_rate:.1f} a minute',
         'thresholds': f'cache {state.theta_cache:.3f}, direct {state.theta_direct:.3f}: {escape(state.reason)}',
         'gate': f'[{"green" if static else "yellow"}]{"STATIC" if static else "ADAPTIVE"}[/], '
-                f'{state.quiet_windows} quiet windows of {state.windows}',
+                f'{state.quiet_windows} quiet windows in a row, {state.windows} closed',
         **{f'  {each.name}': f'{each.value:.3f}, p {each.p:.3g}' + (' [yellow]fired[/]' if each.fired else '')
            for each in state.triggers},
         'P(inst)': f'{bar(state.p_instant)} {state.p_instant:.3f}',
         'filler': f'{"launch" if state.filler_launch else "none"} ({escape(state.filler_decision)}), '
                   f'budget {state.filler_budget:.2f} s',
-        'conflicts': f'{state.conflict_rate:.1%} of {state.fillers_measured} turns with a filler',
+        'conflicts': f'{state.conflict_rate:.1%} of {state.fillers_measured} turns with a filler; '
+                     f'the judge: {state.contradiction_rate:.1%} of {state.fillers_judged}',
         'cost a turn': f'{state.tokens_per_turn:.0f} tokens, {state.fillers_per_turn:.2f} filler generations',
-        'hedged, probes': f'{state.hedged_share:.1%} of requests, {state.probes} in 24 h',
+        'beside': f'{state.hedged_share:.1%} of requests hedged, {state.used_ahead} of {state.asked_ahead} asked ahead '
+                  f'used, {state.probes} probes in 24 h',
     }
     for name, value in rows.items():
         result.add_row(name, value)

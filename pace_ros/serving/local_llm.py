@@ -66,7 +66,12 @@ def main() -> None:
     server = xllamacpp.Server(parameters)
     address = server.listening_address
     if options.delay > 0:
-        proxy = DelayingProxy(urlsplit(address).port or 0, options.delay, own_port=options.port)
+        try:
+            proxy = DelayingProxy(urlsplit(address).port or 0, options.delay, own_port=options.port)
+        except OSError as error:
+            sys.stderr.write(f'Port {options.port} cannot be used: {error}.\n')
+            sys.stderr.flush()
+            os._exit(1)
         address = f'http://127.0.0.1:{proxy.port}'
     sys.stdout.write(f'{address}/v1\n')
     sys.stdout.flush()

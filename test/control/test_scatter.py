@@ -14,7 +14,7 @@ TIMES = st.lists(st.floats(0.05, 20.0), min_size=2, max_size=40)
 
 
 def scatter(earlier: list[float], window: list[float]) -> TtftScatter:
-    made = TtftScatter()
+    made = TtftScatter(10)
     for each in earlier:
         made.observe(each)
     made.next_window(forget=False)
@@ -93,8 +93,9 @@ def test_it_keeps_the_latest_and_no_more() -> None:
         for each in samples:
             made.observe(each)
         made.next_window(forget=False)
-    assert len(made._earlier) == KEPT
+    assert len(made._older) == KEPT
     assert len(made._window) == 0
+    assert max(len(each) for each in made._recent) == KEPT
 
 
 @pytest.mark.parametrize(('earlier', 'window'), [(3, 1), (10, 2), (40, 12)])
@@ -107,3 +108,45 @@ def test_under_steady_load_p_is_uniform_even_from_few_samples(earlier: int, wind
     values = [scatter(latencies(earlier), latencies(window)).p_value() for _ in range(runs)]
     assert stats.kstest(values, 'uniform').pvalue > 0.001
     assert sum(value <= 0.01 for value in values) == pytest.approx(0.01 * runs, abs=5 * (0.01 * runs) ** 0.5)
+
+
+def test_a_lasting_change_under_few_samples_adds_up() -> None:
+    """One sample a window: no single one is improbable, eight in a row against the twenty before are."""
+    chance = Random(5)
+    made = TtftScatter(10)
+    for _ in range(30):
+        made.observe(chance.lognormvariate(0.0, 0.5))
+        made.next_window(forget=False)
+    alone = []
+    for _ in range(8):
+        made.observe(2.2)  # log 0.79 = 1.6 sigma
+        alone.append(students([1.0, float(np.exp(0.5)), float(np.exp(-0.5))] * 10, [2.2]))
+        p = made.p_value()
+        made.next_window(forget=False)
+    assert min(alone) > 0.03
+    assert p < 0.001
+
+
+def test_the_recent_windows_are_compared_with_the_older_ones_alone() -> None:
+    made = TtftScatter(3)
+    older, recent, now = [1.0, 1.2, 0.9, 1.1], [3.0, 2.5], [2.8]
+    for window in ([*older[:2]], [*older[2:]], [recent[0]], [recent[1]]):
+        for each in window:
+            made.observe(each)
+        made.next_window(forget=False)
+    for each in now:
+        made.observe(each)
+    expected = min(students(older, recent + now), students(older + recent, now))
+    assert made.p_value() == pytest.approx(expected)
+
+
+def test_after_a_change_the_past_is_forgotten_in_both_ways() -> None:
+    made = TtftScatter(2)
+    for value in (1.0, 1.1, 0.9, 1.0):
+        made.observe(value)
+        made.next_window(forget=False)
+    made.observe(9.0)
+    assert made.p_value() < 0.01
+    made.next_window(forget=True)
+    made.observe(9.0)
+    assert made.p_value() == 1.0

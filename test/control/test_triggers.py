@@ -167,12 +167,12 @@ def test_load_may_move_by_a_twentieth_in_either_direction(before: float, now: fl
 @pytest.mark.parametrize(
     ('now', 'before', 'p_ttft', 'p'),
     [
-        (60, 60, 1e-4, 2e-4),
-        (60, 60, 0.4, 0.8),
+        (60, 60, 1e-4, 3e-4),
+        (60, 60, 0.2, 0.6),
         (60, 60, 0.9, 1.0),      # a probability is at most 1
-        (12, 0, 1.0, 4 / 2**12),
-        (12, 0, 1e-6, 2e-6),
-        (0, 0, 1e-3, 2e-3),
+        (12, 0, 1.0, 6 / 2**12),  # two sides of 1 / 2**12, looked at three ways
+        (12, 0, 1e-6, 3e-6),
+        (0, 0, 1e-3, 3e-3),
     ],
 )
 def test_load_moves_with_first_tokens_or_with_arrivals_whichever_is_less_probable(

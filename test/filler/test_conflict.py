@@ -20,7 +20,7 @@ from pace_ros.control import CostLedger
 from pace_ros.filler import ConflictJudge, ConflictMeter, conflict
 from pace_ros.filler.conflict import AGREE, CONTRADICT, read_verdict
 from pace_ros.llm import ChatClient, Endpoint, Message, estimated_tokens
-from pace_ros.turn import TurnRecord
+from pace_ros.turn import Outcome, TurnRecord
 
 GUARD = 8.0  # s; a test that takes longer has failed
 LONG = 60.0  # s; longer than any test
@@ -29,7 +29,9 @@ SAID = {'en-US': ('Glad you ask!', 'It goes 500 km.'), 'zh-CN': ('好问题，�
 
 def turn(filler: str = 'Glad you ask!', said: str = 'It goes 500 km.', locale: str = 'en-US', *, shown: bool = True,
          ptfr: float = 1.0) -> TurnRecord:
-    return TurnRecord('t', 'c', locale=locale, filler_shown=shown, filler_text=filler, answer=said, ptfr=ptfr)
+    outcome = Outcome.FAILED if math.isnan(ptfr) else Outcome.ANSWERED
+    return TurnRecord('t', 'c', locale=locale, filler_shown=shown, filler_text=filler, answer=said, ptfr=ptfr,
+                      outcome=outcome)
 
 
 class TestMeter:
@@ -222,6 +224,16 @@ class TestJudge:
             sent = it.cloud.requests[0]['messages']
             assert sent in prompts(*SAID['en-US'], 'en-US', range(20))
             assert 'filler' not in str(it.cloud.requests).lower()
+
+    async def test_a_breaker_s_only_probe_is_left_to_a_visitor(self) -> None:
+        async with court(Script(status=500)) as it:
+            it.judge._llm.breaker._limit = 1
+            assert (await it.judge.verdict(turn())).startswith('none: HTTP 500')
+            asked = len(it.cloud.requests)
+            assert await it.judge.verdict(turn()) == 'none: breaker open'
+            it.judge._llm.breaker._cooldown = 0.0
+            assert await it.judge.verdict(turn()) == 'none: breaker half-open'
+            assert len(it.cloud.requests) == asked
 
     async def test_off_it_asks_nobody(self) -> None:
         async with court(answer('no'), on=False) as it:

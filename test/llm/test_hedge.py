@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import math
 import random
+import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
@@ -32,7 +33,7 @@ from pace_ros.llm import (
     Message,
     estimated_tokens,
 )
-from pace_ros.llm.errors import L2Refused
+from pace_ros.llm.errors import L2Refused, L2Timeout
 
 pytestmark = pytest.mark.anyio
 
@@ -435,6 +436,7 @@ class Played:
 
     steps: int
     asked: int = 0
+    first_token_timeout: float = 60.0
     breaker: Breaker = field(default_factory=lambda: Breaker(failures=1, cooldown=1.0, clock=VirtualClock()))
 
     async def stream(self, messages: Sequence[Message], report: Completion) -> AsyncGenerator[str, None]:
@@ -658,3 +660,38 @@ class TestCancellation:
             listening.cancel()
             await asyncio.wait([listening])
             assert (await pair.listen()).pieces == ['one']
+
+
+def test_the_share_may_be_asked_from_other_threads() -> None:
+    chat, stop, errors = played(1.0, Played(0), Played(0)), threading.Event(), []
+
+    def watch() -> None:
+        while not stop.is_set():
+            try:
+                assert chat.share == 0.0
+            except RuntimeError as error:
+                errors.append(error)
+
+    watchers = [threading.Thread(target=watch) for _ in range(2)]
+    for each in watchers:
+        each.start()
+    for _ in range(20_000):
+        chat._recent.append(Completion())
+    stop.set()
+    for each in watchers:
+        each.join()
+    assert errors == []
+
+
+@pytest.mark.anyio
+async def test_both_requests_together_keep_the_first_one_s_deadline() -> None:
+    class Silent(Played):
+        async def stream(self, messages: Sequence[Message], report: Completion) -> AsyncGenerator[str, None]:
+            report.attempts = 1
+            await asyncio.sleep(self.first_token_timeout)
+            raise L2Timeout('no first token in time')
+            yield ''
+
+    chat = played(1.0, Silent(0, first_token_timeout=0.0), Silent(0, first_token_timeout=60.0))
+    with pytest.raises(L2Timeout), anyio.fail_after(5.0):
+        await said(chat)

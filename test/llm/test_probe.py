@@ -127,6 +127,7 @@ async def test_it_says_hello_in_the_node_s_language(locale: str, greeting: str) 
         assert it.probe.consider(idle=True)
         await it.ended()
         assert it.cloud.requests[0]['messages'] == prompt(locale, greeting)
+        assert it.cloud.requests[0]['max_tokens'] == 1
 
 
 async def test_its_cost_is_booked_at_once() -> None:
