@@ -3,9 +3,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import threading
 
 READ_BYTES = 1 << 16
+SAME_REQUEST = 0.05  # s: clients send head and body in two pieces
 
 
 class DelayingProxy:
@@ -64,9 +66,13 @@ class DelayingProxy:
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, delay: float) -> None:
-    """Pass bytes on until the end of the stream; a pause begins with the first byte after a silence."""
+    """Pass bytes on until the end of the stream. What follows the end of a hold at once belongs to the same request."""
+    loop = asyncio.get_running_loop()
+    until = -math.inf
     with contextlib.suppress(OSError):
         while data := await reader.read(READ_BYTES):
-            await asyncio.sleep(delay)
+            if loop.time() > until + SAME_REQUEST:
+                until = loop.time() + delay
+            await asyncio.sleep(until - loop.time())
             writer.write(data)
             await writer.drain()

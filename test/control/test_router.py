@@ -530,3 +530,23 @@ def test_how_long_is_a_setting(clock: VirtualClock) -> None:
     assert not made.state().starved
     visitors(made, clock, 10)
     assert made.state().starved
+
+
+def test_a_cloud_that_becomes_slow_opens_the_gate_of_a_showroom_too() -> None:
+    """60 turns an hour, a third of them L2's: TTFT five times as long from the third hour on, twenty floors."""
+    opened = 0
+    for seed in range(20):
+        rng, clock = Random(seed), VirtualClock()
+        router = Router(Config, clock)
+        now, was_static, seen = 0.0, False, False
+        while (now := now + rng.expovariate(1 / 60)) < 5 * 3600:
+            clock.advance(now - clock.monotonic())
+            slow = now >= 3 * 3600
+            if not slow:
+                was_static = router.state().gate.static
+            seen = seen or (slow and not router.state().gate.static)
+            router.observe_arrival()
+            if rng.random() < 1 / 3:
+                router.observe_ttft(rng.lognormvariate(math.log(6.0 if slow else 1.2), 0.5))
+        opened += was_static and seen
+    assert opened >= 12, f'{opened} of 20'
