@@ -12,7 +12,7 @@ SAME_REQUEST = 0.05  # s: clients send head and body in two pieces
 
 class DelayingProxy:
     """Passes bytes between its clients and ``port`` on loopback; what clients send waits ``delay`` s. Runs in a thread
-    of its own until ``close``.
+    of its own until ``close``. Raises OSError if it cannot listen on ``own_port`` (0 chooses a free one).
     """
 
     def __init__(self, port: int, delay: float, *, own_port: int = 0) -> None:
@@ -22,11 +22,18 @@ class DelayingProxy:
         self._connections: set[asyncio.Task[None]] = set()
         self._thread = threading.Thread(target=self._loop.run_forever, name='delay', daemon=True)
         self._thread.start()
-        self.port = asyncio.run_coroutine_threadsafe(self._open(own_port), self._loop).result(5.0)
+        try:
+            self.port = asyncio.run_coroutine_threadsafe(self._open(own_port), self._loop).result(5.0)
+        except OSError:
+            self._stop()
+            raise
 
     def close(self) -> None:
         """Drop all connections and stop."""
         asyncio.run_coroutine_threadsafe(self._drop(), self._loop).result(5.0)
+        self._stop()
+
+    def _stop(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(5.0)
 
