@@ -65,7 +65,6 @@ class LiveTurn:
             locale=utterance.locale,
             asr_confidence=utterance.confidence,
             arm=utterance.arm,
-            switches=switches.as_arm(utterance.arm.label),
         )
         self._clock = clock
         self._outlet = outlet
@@ -177,6 +176,7 @@ class LiveTurn:
         if self.ended.is_set():
             return False
         self.record.outcome, self.record.reason = outcome, reason
+        self.record.switches = self.switches.as_arm(self.utterance.arm.label)
         if math.isnan(self.record.completion) and outcome is Outcome.ANSWERED:
             self.record.completion = self.elapsed()
         if self._speech is not None:
