@@ -43,6 +43,7 @@ class DelayingProxy:
 
     async def _drop(self) -> None:
         self._server.close()
+        await asyncio.sleep(SAME_REQUEST)  # a connection just accepted becomes a task first, which then hangs up
         for each in self._connections:
             each.cancel()
         if self._connections:

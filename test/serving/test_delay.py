@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator
 
 import pytest
+from harness import until
 
 from pace_ros.serving.delay import DelayingProxy
 
@@ -60,6 +61,7 @@ async def test_closing_drops_every_connection_and_frees_the_port(echo: int) -> N
     reader, writer = await asyncio.open_connection('127.0.0.1', proxy.port)
     writer.write(b'half')
     await writer.drain()
+    await until(lambda: proxy._connections)
     await asyncio.to_thread(proxy.close)
     assert await asyncio.wait_for(reader.read(), 5.0) == b''
     again = DelayingProxy(echo, 0.0, own_port=proxy.port)
