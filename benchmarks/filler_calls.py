@@ -16,27 +16,23 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
-from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from collections import Counter
 from pathlib import Path as FilePath
 
 os.environ.setdefault('ROS_DOMAIN_ID', '78')
 os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
 
-import rclpy
-from rclpy.executors import SingleThreadedExecutor
 
 from pace_msgs import msg
 from pace_ros import packaged
 from pace_ros.record import read_turns
 from pace_ros.retrieval import read_knowledge
-from pace_ros.ros.qos import EVENTS
+from pace_ros.ros.ask_client import AskClient
 from pace_ros.turn import FrameKind, Outcome, Path, TurnRecord
 
 TURNS, WARM_UP, DELAY = 1000, 40, 0.8
 L2_SHARE = 0.06
-TURN_DEADLINE = 60.0  # s
+START_DEADLINE, TURN_DEADLINE = 120.0, 60.0  # s
 THINGS = ('a lighthouse', 'jazz', 'the moon', 'an old clock', 'penguins', 'a violin', 'the desert', 'snow', 'a bakery',
           'chess', 'a lost key', 'whales', 'a juggler', 'rain', 'a castle', 'honey', 'a comet', 'origami', 'volcanoes')
 
@@ -53,67 +49,14 @@ def stream(turns: int, seed: int) -> list[str]:
     ]
 
 
-@dataclass
-class Heard:
-    """What came over the topics."""
-
-    turns: dict[str, msg.Turn] = field(default_factory=dict)
-    frames: dict[str, list[msg.ResponseFrame]] = field(default_factory=lambda: defaultdict(list))
+def is_late(frames: list[msg.ResponseFrame]) -> bool:
+    """Whether a filler's place in the turn is behind the first informative frame's."""
+    first = min((frame.seq for frame in frames if frame.kind == FrameKind.ANSWER and frame.text), default=1 << 30)
+    return any(frame.seq > first for frame in frames if frame.kind == FrameKind.FILLER)
 
 
-class Visitor:
-    """Asks one question after the other and keeps what the robot says."""
-
-    def __init__(self) -> None:
-        self._node = rclpy.create_node('visitor')
-        self._executor = SingleThreadedExecutor()
-        self._executor.add_node(self._node)
-        self._out = self._node.create_publisher(msg.Utterance, 'utterance', EVENTS)
-        self.heard = Heard()
-        self._node.create_subscription(msg.Turn, 'turn', self._on_turn, EVENTS)
-        for topic in ('filler', 'answer'):
-            self._node.create_subscription(msg.ResponseFrame, topic, self._on_frame, EVENTS)
-
-    def close(self) -> None:
-        """Take the node down."""
-        self._executor.shutdown(timeout_sec=0.5)
-        self._node.destroy_node()
-
-    def wait_for_robot(self) -> None:
-        """Wait until the node listens."""
-        deadline = time.monotonic() + 120.0
-        while not self._out.get_subscription_count():
-            if time.monotonic() > deadline:
-                sys.exit('the dialogue node does not start')
-            self._executor.spin_once(timeout_sec=0.1)
-        time.sleep(1.0)
-
-    def ask(self, number: int, question: str) -> None:
-        """Ask as a new visitor and wait for the turn."""
-        name = f'u{number}'
-        self._out.publish(msg.Utterance(text=question, utterance_id=name, conversation_id=name))
-        end = time.monotonic() + TURN_DEADLINE
-        while name not in self.heard.turns and time.monotonic() < end:
-            self._executor.spin_once(timeout_sec=0.05)
-
-    def _on_turn(self, turn: msg.Turn) -> None:
-        self.heard.turns[turn.utterance_id] = turn
-
-    def _on_frame(self, frame: msg.ResponseFrame) -> None:
-        self.heard.frames[frame.turn_id].append(frame)
-
-
-def late_fillers(heard: Heard) -> int:
-    """Fillers whose place in the turn is behind the first informative frame's."""
-    late = 0
-    for frames in heard.frames.values():
-        first = min((frame.seq for frame in frames if frame.kind == FrameKind.ANSWER and frame.text), default=1 << 30)
-        late += any(frame.seq > first for frame in frames if frame.kind == FrameKind.FILLER)
-    return late
-
-
-def run_arm(mode: str, url: str, questions: list[str]) -> tuple[Heard, list[TurnRecord]]:
-    """One node, the whole stream; the records are those of the counted turns."""
+def run_arm(mode: str, url: str, questions: list[str]) -> tuple[int, list[TurnRecord]]:
+    """One node, the whole stream; the late fillers, and the records of the counted turns."""
     with tempfile.TemporaryDirectory() as folder:
         options = [f'data_dir:={folder}', f'l2.base_url:={url}', f'filler.mode:={mode}', 'speech.enabled:=false',
                    'l2.max_tokens:=12', 'l2.first_token_timeout:=30.0', 'record.text:=true']
@@ -122,18 +65,20 @@ def run_arm(mode: str, url: str, questions: list[str]) -> tuple[Heard, list[Turn
                 [sys.executable, '-m', 'pace_ros.ros.dialogue', '--ros-args', *(p for o in options for p in ('-p', o))],
                 stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
             )
-        visitor = Visitor()
+        late = 0
         try:
-            visitor.wait_for_robot()
-            for number, question in enumerate(questions):
-                visitor.ask(number, question)
-                if (number + 1) % 200 == 0:
-                    print(f'{mode}: {number + 1} of {len(questions)} turns', file=sys.stderr, flush=True)
+            with AskClient() as client:
+                client.wait_for_node(START_DEADLINE)
+                for number, question in enumerate(questions):
+                    frames: list[msg.ResponseFrame] = []
+                    client.ask(question, conversation=f'u{number}', timeout=TURN_DEADLINE, on_frame=frames.append)
+                    late += is_late(frames)
+                    if (number + 1) % 200 == 0:
+                        print(f'{mode}: {number + 1} of {len(questions)} turns', file=sys.stderr, flush=True)
         finally:
             robot.send_signal(signal.SIGINT)
             robot.wait(20.0)
-            visitor.close()
-        return visitor.heard, list(read_turns(FilePath(folder) / 'turns.jsonl'))[WARM_UP:]
+        return late, list(read_turns(FilePath(folder) / 'turns.jsonl'))[WARM_UP:]
 
 
 def main() -> None:
@@ -145,17 +90,16 @@ def main() -> None:
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
     )
     url = (cloud.stdout or sys.exit('no output')).readline().strip()
-    rclpy.init()
     questions = stream(turns + WARM_UP, seed=1)
     print(f'{turns} turns an arm after {WARM_UP} for warming up, first token held back {delay} s')
     print('arm        answered  L0+L1    L2  launched  generated  shown  late  conflicts  median PL of L2 turns')
     calls, good = {}, True
     try:
         for mode in ('fixed', 'adaptive'):
-            heard, records = run_arm(mode, url, questions)
+            late, records = run_arm(mode, url, questions)
             paths = Counter(record.path for record in records)
             instant = paths[Path.L0] + paths[Path.L1]
-            late, conflicts = late_fillers(heard), sum(bool(record.filler_conflict) for record in records)
+            conflicts = sum(bool(record.filler_conflict) for record in records)
             calls[mode] = sum(record.filler_launched for record in records)
             slow = sorted(record.perceived_latency for record in records if record.path is Path.L2)
             answered = sum(record.outcome is Outcome.ANSWERED for record in records)
@@ -166,7 +110,6 @@ def main() -> None:
             good = good and len(records) == turns and instant / turns >= 0.9 and not late and not conflicts
     finally:
         cloud.terminate()
-        rclpy.try_shutdown()
     saved = 1.0 - calls['adaptive'] / calls['fixed']
     print(f'filler calls saved by the adaptive policy: {saved:.1%} (goal: more than 94 %)')
     sys.exit(0 if good and saved > 0.94 else 1)

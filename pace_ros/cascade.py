@@ -48,10 +48,8 @@ class Cascade:
         try:
             match = await self._recall(turn, query, decision)
             if match.entry is not None:
-                router.observe_path(instant=True)
                 self._replay(turn, match.entry)
             elif (direct := await self._retrieve(turn, query, decision)) is not None:
-                router.observe_path(instant=True)
                 self._return_entry(turn, direct)
             else:
                 router.observe_path(instant=False)
@@ -69,7 +67,7 @@ class Cascade:
         utterance: Utterance,
         switches: Switches,
         history: Sequence[Exchange],
-        wanted: Callable[[], bool] = lambda: True,
+        wanted: Callable[[], bool],
     ) -> Foreseen:
         """Prepare the answer to a hypothesis: its vector, and if it will be L2's to answer and instant paths are rare,
         a request to the model. Nothing is counted, recalled or remembered: only what it costs. ``wanted`` says whether
@@ -192,6 +190,8 @@ class Cascade:
     def _deliver(self, turn: LiveTurn, pieces: list[str], reason: str = '') -> None:
         for number, piece in enumerate(pieces, start=1):
             turn.answer(piece, last=number == len(pieces))
+        if turn.record.path is not Path.FALLBACK:  # which was decided for L2
+            self._levels.router.observe_path(instant=True)
         turn.end(Outcome.ANSWERED, reason)
 
     # -- without L2 -------------------------------------------------------------------------------------------------
@@ -226,9 +226,7 @@ class Cascade:
         ledger.spend(fillers=record.filler_calls)
         if foreseen is not None:
             record.speculation = record.speculation or foreseen.reason or 'dropped: not needed'
-            booked, wasted = foreseen.booked, await foreseen.aclose()
-            record.tokens_wasted += wasted
-            ledger.spend(tokens=wasted - booked)
+            record.tokens_wasted += await foreseen.drop(ledger)
         ledger.end_turn()
 
     async def _is_instant(self, query: Query, switches: Switches, decision: Decision) -> bool:

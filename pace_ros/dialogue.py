@@ -49,9 +49,7 @@ class Dialogue:
         self._voice = voice
         self._writer = writer
         self._levels = levels
-        self._speculator = Speculator(
-            lambda: config().speculation, lambda tokens: levels.ledger.spend(tokens=tokens)
-        )
+        self._speculator = Speculator(lambda: config().speculation, levels.ledger)
         self.on_visitor: Callable[[], None] = lambda: None
         self._conversations = Conversations(lambda: config().conversation, clock)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -205,9 +203,7 @@ class Dialogue:
         turn.end(Outcome.CANCELLED, 'stopped')
         turn.attend_now()
         if foreseen is not None:  # a turn that was stopped before it began
-            booked, wasted = foreseen.booked, await foreseen.aclose()
-            self._levels.ledger.spend(tokens=wasted - booked)
-            turn.record.tokens_wasted += wasted
+            turn.record.tokens_wasted += await foreseen.drop(self._levels.ledger)
         await turn.spoken()
         self._turns.discard(turn)
         if conversation is not None:

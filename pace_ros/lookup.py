@@ -40,7 +40,7 @@ class Lookup:
         self._worker.shutdown(wait=True, cancel_futures=True)
 
     async def recall(
-        self, query: Query, scope: str, threshold: float, embedded: Callable[[], None] = lambda: None
+        self, query: Query, scope: str, threshold: float, embedded: Callable[[], None]
     ) -> CacheMatch:
         """Embed, unless that was done ahead, and search L0 if the query may; ``embedded`` is told between the two."""
         if self._quick_encoder and len(query.text) <= QUICK_CHARS and len(self._levels.cache) <= QUICK_ENTRIES:

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from pace_ros.control import CostLedger
 from pace_ros.embedding import Vector
 from pace_ros.llm import InFlight, Message
 from pace_ros.retrieval import RetrievalHit
@@ -27,14 +28,18 @@ class Foreseen:
     knowledge_version: int = 0
     reason: str = ''
 
-    async def aclose(self) -> int:
-        """Drop what was prepared; a request is ended. Returns the tokens it cost in vain, 0 if it was never sent."""
+    async def drop(self, ledger: CostLedger) -> int:
+        """End the request, if there is one, and correct what was booked for it.
+
+        Returns the tokens it cost in vain, 0 if it was never sent.
+        """
         if self.request is None:
             return 0
         request, self.request = self.request, None
         await request.aclose()
-        booked, self.booked = self.booked, 0
-        return booked + request.pieces if request.report.attempts else 0
+        wasted = self.booked + request.pieces if request.report.attempts else 0
+        ledger.spend(tokens=wasted - self.booked)
+        return wasted
 
 
 @dataclass

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from pace_ros.config import Speculation as SpeculationSettings
+from pace_ros.control import CostLedger
 from pace_ros.language import normal_form
 from pace_ros.query import Foreseen
 
@@ -32,12 +33,12 @@ class _Hypothesis:
 
 class Speculator:
     """One hypothesis a conversation. Whatever is not claimed is cancelled: by other words, by another utterance, by
-    ``speculation.patience``, or at the end. ``charge`` is told the tokens that came of it unheard, beyond those booked.
+    ``speculation.patience``, or at the end.
     """
 
-    def __init__(self, settings: Callable[[], SpeculationSettings], charge: Callable[[int], None]) -> None:
+    def __init__(self, settings: Callable[[], SpeculationSettings], ledger: CostLedger) -> None:
         self._settings = settings
-        self._charge = charge
+        self._ledger = ledger
         self._open: OrderedDict[str, _Hypothesis] = OrderedDict()
         self._finished: OrderedDict[str, str] = OrderedDict()  # the last final utterance of each conversation
         self._waste: OrderedDict[str, int] = OrderedDict()  # tokens since the conversation's last turn
@@ -134,9 +135,7 @@ class Speculator:
         except Exception:
             log.exception('a speculative turn failed')
             return
-        booked, wasted = foreseen.booked, await foreseen.aclose()
-        self._charge(wasted - booked)
-        if wasted:
+        if wasted := await foreseen.drop(self._ledger):
             _remember(self._waste, conversation_id, self._waste.get(conversation_id, 0) + wasted)
 
 

@@ -109,7 +109,7 @@ class Thinking:
             record.volatile_query, record.volatile_reason = True, foreseen.volatile
         self.used_ahead += 1
         self._levels.ledger.spend(tokens=-foreseen.booked)
-        foreseen.booked, foreseen.request = 0, None
+        foreseen.request = None
         return request
 
     def _same_question(self, query: Query) -> bool:

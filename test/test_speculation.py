@@ -9,7 +9,9 @@ import pytest
 from harness import COLOURS, FOX, LIGHTHOUSE, MUSIC, House, open_house, until
 from support import STALL, Script, answer, scripted_cloud
 
+from pace_ros.config import Cost
 from pace_ros.config import Speculation as SpeculationSettings
+from pace_ros.control import CostLedger
 from pace_ros.embedding import Embedder
 from pace_ros.query import Foreseen
 from pace_ros.speculation import Speculator
@@ -274,6 +276,7 @@ async def test_closing_the_dialogue_ends_the_request(folder: FilePath, embedder:
             whisper(house, LIGHTHOUSE)
             await until(lambda: cloud.requests)
         await until(lambda: cloud.closed_early == 1)
+        assert house.outlet.events == [], 'a hypothesis is no turn'
 
 
 @pytest.mark.anyio
@@ -295,7 +298,7 @@ async def test_a_preparation_still_under_way_is_not_waited_for() -> None:
         await gate.wait()
         return Foreseen('words')
 
-    speculator = Speculator(lambda: SpeculationSettings(enabled=True, stable_for=0.01), lambda tokens: None)
+    speculator = Speculator(lambda: SpeculationSettings(enabled=True, stable_for=0.01), CostLedger(Cost))
     speculator.hear('c', 'u', 'words', prepare)
     await until(lambda: speculator._open['c'].task is not None)
     claimed = speculator.claim('c', 'u')
@@ -310,7 +313,7 @@ async def test_a_preparation_that_fails_costs_nothing_but_itself() -> None:
     async def prepare(_wanted: Callable[[], bool]) -> Foreseen:
         raise RuntimeError('broken')
 
-    speculator = Speculator(lambda: SpeculationSettings(enabled=True, stable_for=0.01), lambda tokens: None)
+    speculator = Speculator(lambda: SpeculationSettings(enabled=True, stable_for=0.01), CostLedger(Cost))
     speculator.hear('c', 'u', 'words', prepare)
     await until(lambda: (held := speculator._open['c'].task) is not None and held.done())
     claimed = speculator.claim('c', 'u')
@@ -324,7 +327,7 @@ async def test_a_preparation_that_fails_costs_nothing_but_itself() -> None:
 
 @pytest.mark.anyio
 async def test_what_is_remembered_of_finished_utterances_is_bounded() -> None:
-    speculator = Speculator(lambda: SpeculationSettings(enabled=True), lambda tokens: None)
+    speculator = Speculator(lambda: SpeculationSettings(enabled=True), CostLedger(Cost))
     for number in range(1100):
         assert speculator.claim(f'c{number}', f'u{number}') is None
     assert len(speculator._finished) == 1000

@@ -3,13 +3,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from pathlib import Path
 
 import numpy as np
 
 from pace_ros.cache.entry import CacheEntry
 from pace_ros.cache.semantic_cache import CacheRow
+from pace_ros.files import replacing
 
 FORMAT = 1
 
@@ -22,21 +22,13 @@ def save(path: Path, rows: list[CacheRow], fingerprint: str) -> None:
     """Write all rows with the embedder's fingerprint. Raises OSError, with the old file untouched."""
     manifest = {'format': FORMAT, 'embedder': fingerprint, 'entries': len(rows)}
     entries = [{**dataclasses.asdict(row.entry), 'weight': row.weight} for row in rows]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f'{path.name}.{os.getpid()}.tmp')
-    try:
-        with temporary.open('wb') as file:
-            np.savez(
-                file,
-                manifest=_as_bytes(manifest),
-                entries=_as_bytes(entries),
-                vectors=np.stack([row.vector for row in rows]) if rows else np.zeros((0, 0), np.float32),
-            )
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(path) as file:
+        np.savez(
+            file,
+            manifest=_as_bytes(manifest),
+            entries=_as_bytes(entries),
+            vectors=np.stack([row.vector for row in rows]) if rows else np.zeros((0, 0), np.float32),
+        )
 
 
 def load(path: Path, fingerprint: str) -> list[CacheRow]:

@@ -55,6 +55,7 @@ class Gate:
         if fired:
             self._regime.clear()
             self._regime.append(window)
+        self._scatter.recent = settings.quiet_windows
         self._scatter.next_window(forget=bool(fired))
         self.state = self._next(before, triggers, fired, settings.quiet_windows)
         return self.state

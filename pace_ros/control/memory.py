@@ -4,13 +4,13 @@ from __future__ import annotations
 import json
 import logging
 import math
-import os
 import threading
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pace_ros.clock import Clock
 from pace_ros.control.router import Router
+from pace_ros.files import replacing
 
 log = logging.getLogger(__name__)
 
@@ -25,13 +25,8 @@ class TtftMemory:
 
     def save(self, path: Path) -> None:
         """Write the file, whole or not at all. Raises OSError."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f'{path.name}.{os.getpid()}.tmp')
-        try:
-            draft.write_text(json.dumps(asdict(self)) + '\n', encoding='utf-8')
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
+        with replacing(path) as file:
+            file.write(json.dumps(asdict(self)).encode() + b'\n')
 
     def age(self, wall: float, *, endpoint: str, longest: float) -> float | None:
         """Seconds since the last sample, None if it is of another endpoint, too old, or from the future."""

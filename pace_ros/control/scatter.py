@@ -22,7 +22,7 @@ class TtftScatter:
     def __init__(self, recent: int) -> None:
         self._window: deque[float] = deque(maxlen=KEPT)
         self._recent: deque[tuple[float, ...]] = deque()
-        self._limit = recent
+        self.recent = recent  # windows
         self._older: deque[float] = deque(maxlen=KEPT)
 
     def observe(self, ttft: float) -> None:
@@ -43,7 +43,7 @@ class TtftScatter:
             self._recent.clear()
         self._recent.append(tuple(self._window))
         self._window.clear()
-        while len(self._recent) >= self._limit:  # with the window under way they are ``recent`` many
+        while len(self._recent) >= self.recent:  # with the window under way they are so many
             self._older.extend(self._recent.popleft())
 
 

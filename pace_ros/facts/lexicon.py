@@ -1,6 +1,7 @@
 """The opposites of one language, and how its sentences deny and ask."""
 from __future__ import annotations
 
+import abc
 import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeGuard
@@ -35,7 +36,7 @@ class Term(NamedTuple):
     negates: bool = False
 
 
-class Lexicon:
+class Lexicon(abc.ABC):
     """Terms, found in texts in their ``plain`` form; of two that begin together the longer one.
 
     ``unmarked`` are the pairs whose first side adds nothing to a question.
@@ -45,17 +46,17 @@ class Lexicon:
         self._terms = dict(terms)
         self.unmarked = unmarked
 
+    @abc.abstractmethod
     def terms(self, text: str) -> Iterator[Found]:
         """Every term of a text with its place [start, end), in order."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def reaches(self, text: str, negation_end: int, start: int) -> bool:
         """Whether a negation turns round the word that starts there."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def pauses(self, text: str, end: int) -> bool:
         """Whether what ends there stands apart from what follows."""
-        raise NotImplementedError
 
     def read_questions(self, text: str) -> str:
         """The text with its questions in the form that denies nothing."""

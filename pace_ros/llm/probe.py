@@ -43,7 +43,6 @@ class SignalProbe:
         self._clock = clock
         self._sent: deque[float] = deque()
         self._task: asyncio.Task[None] | None = None
-        self.answered = 0
 
     @property
     def sent(self) -> int:
@@ -87,5 +86,4 @@ class SignalProbe:
             async with contextlib.aclosing(self._llm.stream(messages, report, max_tokens=1)) as pieces:
                 async for _ in pieces:
                     self._router.observe_ttft(report.sample)
-                    self.answered += 1
                     return

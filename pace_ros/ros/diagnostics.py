@@ -5,16 +5,19 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from pace_ros.assembly import Assembly
 from pace_ros.config import Config
+from pace_ros.control import ControllerState
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 
 
 def diagnose(name: str, assembly: Assembly, config: Config) -> DiagnosticArray:
     """The state of L0, L1, L2, router, filler and speech; ``name`` is the node's full name."""
+    state = assembly.controller_state()
     statuses = [
         _status(name, *parts)
         for parts in (
-            _l0(assembly), _l1(assembly), _l2(assembly), _router(assembly), _filler(assembly, config),
+            _l0(assembly), _l1(assembly), _l2(assembly), _router(assembly, state),
+            _filler(assembly, config, state),
             _speech(assembly, config),
         )
     ]
@@ -61,8 +64,7 @@ def _l2(assembly: Assembly) -> Parts:
     return 'L2', OK if second == 'closed' else WARN, f'breaker {state}, for hedges {second}', values
 
 
-def _router(assembly: Assembly) -> Parts:
-    state = assembly.controller_state()
+def _router(assembly: Assembly, state: ControllerState) -> Parts:
     router, decision = state.router, state.router.decision
     values: dict[str, object] = {
         'mode': state.mode,
@@ -84,8 +86,7 @@ def _router(assembly: Assembly) -> Parts:
     return 'router', OK, decision.reason, values
 
 
-def _filler(assembly: Assembly, config: Config) -> Parts:
-    state = assembly.controller_state()
+def _filler(assembly: Assembly, config: Config, state: ControllerState) -> Parts:
     values: dict[str, object] = {
         'mode': config.filler.mode,
         'decision': state.filler_decision,

@@ -7,6 +7,7 @@ import math
 import threading
 
 READ_BYTES = 1 << 16
+ACCEPTED = 0.05  # s in which a connection just accepted has become a task
 SAME_REQUEST = 0.05  # s: clients send head and body in two pieces
 
 
@@ -43,7 +44,7 @@ class DelayingProxy:
 
     async def _drop(self) -> None:
         self._server.close()
-        await asyncio.sleep(SAME_REQUEST)  # a connection just accepted becomes a task first, which then hangs up
+        await asyncio.sleep(ACCEPTED)  # only a task that has begun hangs up when it is cancelled
         for each in self._connections:
             each.cancel()
         if self._connections:

@@ -106,4 +106,6 @@ def test_a_chinese_name_is_found_in_any_surroundings(before: str, after: str) ->
 
 @given(text=st.text(st.characters(exclude_categories=()) | st.sampled_from("Plusmax云雀 'İß"), max_size=40))
 def test_any_text_can_be_searched(text: str) -> None:
-    SHIPPED.find(plain(text))
+    found = SHIPPED.find(plain(text))
+    assert len(set(found)) == len(found)
+    assert set(found) <= set(SHIPPED._names.values())

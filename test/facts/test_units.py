@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -153,4 +155,4 @@ def test_kilometers_and_meters_are_one_length(value: int) -> None:
 
 @given(text=st.text(st.characters() | st.sampled_from('0123456789kmhs度块半个月年百分之 -/'), max_size=40))
 def test_any_text_can_be_measured(text: str) -> None:
-    measured(text)
+    assert all(math.isfinite(value) and dimension for dimension, value in measured(text))

@@ -178,7 +178,7 @@ class TestWhetherToHedge:
             listening = asyncio.create_task(pair.listen())
             await until(lambda: pair.sent == (2, 1))
             gate.set()
-            await listening
+            assert (await listening).report.hedge == 'first'
 
     @pytest.mark.parametrize('least', [2, 5, 20])
     async def test_not_before_enough_first_token_times_are_known(self, least: int) -> None:

@@ -165,6 +165,7 @@ async def test_two_may_close_it_at_once() -> None:
         await until(lambda: len(cloud.requests) == 1)
         await asyncio.gather(request.aclose(), request.aclose())
         await until(lambda: cloud.closed_early == 1)
+        assert (request.over, request.speaks, request.failed) == (True, False, False)
 
 
 async def test_closed_before_its_first_step_it_asks_nobody_and_is_over() -> None:
