@@ -35,9 +35,11 @@ setup(
     entry_points={
         'console_scripts': [
             'ask = pace_ros.ros.ask:main',
+            'cache = pace_ros.cache.tool:main',
             'demo = pace_ros.ros.demo:main',
             'dialogue = pace_ros.ros.dialogue:main',
             'local_llm = pace_ros.serving.local_llm:main',
+            'volatility = pace_ros.study.volatility:main',
         ],
     },
 )

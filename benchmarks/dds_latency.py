@@ -27,7 +27,8 @@ import rclpy
 from rclpy.executors import SingleThreadedExecutor
 
 from pace_msgs import msg
-from pace_ros.cache import CacheEntry, CacheRow, persistence
+from pace_ros.cache import CacheEntry, SemanticCache
+from pace_ros.clock import SystemClock
 from pace_ros.config import Embedding
 from pace_ros.embedding import Embedder, Vector, open_embedder
 from pace_ros.ros.qos import EVENTS
@@ -58,11 +59,13 @@ def cache_of(size: int, embedder: Embedder, path: FilePath) -> faiss.Index:
         vector = random.standard_normal(embedder.dimension).astype(np.float32)
         vectors.append(vector / np.linalg.norm(vector))
     questions = [QUESTION, *(f'question {number}' for number in range(1, size))]
-    rows = [
-        CacheRow(CacheEntry(question, ANSWER, 'en', (), 0.0, None), vector, 0.0)
-        for question, vector in zip(questions, vectors, strict=True)
-    ]
-    persistence.save(path, rows, embedder.fingerprint)
+    cache = SemanticCache(
+        dimension=embedder.dimension, capacity=size, half_life=86_400.0, clock=SystemClock(), file=path,
+        fingerprint=embedder.fingerprint,
+    )
+    for question, vector in zip(questions, vectors, strict=True):
+        cache.admit(CacheEntry(question, ANSWER, 'en', (), 0.0, None), vector)
+    cache.close()
     index = faiss.IndexFlatIP(embedder.dimension)
     index.add(np.stack(vectors))
     return index
@@ -134,7 +137,7 @@ class Asker:
 def compare(size: int, embedder: Embedder) -> None:
     """Measure one size and print its rows."""
     with tempfile.TemporaryDirectory() as folder:
-        index = cache_of(size, embedder, FilePath(folder) / 'l0.npz')
+        index = cache_of(size, embedder, FilePath(folder) / 'l0.sqlite')
         options = [f'data_dir:={folder}', f'l0.capacity:={size}', 'router.theta_cache:=0.85', 'speech.enabled:=false']
         arguments = [part for each in options for part in ('-p', each)]
         with process('-m', 'pace_ros.ros.dialogue', '--ros-args', *arguments), process(__file__, '--echo'):

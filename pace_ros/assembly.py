@@ -3,14 +3,31 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import os
 import timeit
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx
+
 from pace_ros import packaged
-from pace_ros.cache import CacheFileError, CacheSaver, Lexicon, SemanticCache, persistence
+from pace_ros.aging import check_classes, read_rules
+from pace_ros.cache import (
+    LEARNED,
+    CacheFileError,
+    CacheSaver,
+    ChangeRates,
+    EitherClassifier,
+    Guards,
+    LearnedClassifier,
+    Lexicon,
+    Personal,
+    ScopeReader,
+    SemanticCache,
+    VolatilityClassifier,
+)
 from pace_ros.cascade import Cascade
 from pace_ros.clock import Clock
 from pace_ros.config import Config
@@ -18,7 +35,7 @@ from pace_ros.control import ControllerState, CostLedger, Router, TtftKeeper
 from pace_ros.dialogue import Dialogue
 from pace_ros.embedding import open_embedder
 from pace_ros.embodiment import Pyttsx3Synthesizer, Sink, Voice
-from pace_ros.facts import FactExtractor
+from pace_ros.facts import FactExtractor, Polarity, ProductNames
 from pace_ros.filler import (
     ConflictJudge,
     ConflictMeter,
@@ -29,12 +46,14 @@ from pace_ros.filler import (
     budget,
     plan,
 )
+from pace_ros.freshness import Freshness
 from pace_ros.levels import Levels
 from pace_ros.live_turn import Outlet
 from pace_ros.llm import ChatClient, HedgedChat, PromptBook, SignalProbe, endpoint_of, hedge_endpoint_of
 from pace_ros.record import RecordWriter
 from pace_ros.remarks import Remarks
-from pace_ros.retrieval import KnowledgeBase, KnowledgeChange
+from pace_ros.retrieval import KnowledgeBase
+from pace_ros.settings import ConfigError
 
 log = logging.getLogger(__name__)
 
@@ -58,18 +77,29 @@ def _or_packaged(setting: str, name: str) -> Path:
 class Assembly:
     """Every part of the running robot. Made on a worker thread (models load for seconds), closed on the event loop."""
 
-    def __init__(self, config: Callable[[], Config], clock: Clock, *, outlet: Outlet, sink: Sink) -> None:
-        """Load everything. Raises the parts' own errors, each a sentence that names the file or parameter at fault."""
+    def __init__(
+        self, config: Callable[[], Config], clock: Clock, *, outlet: Outlet, sink: Sink,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        """Load everything. ``transport`` takes the network's place before the language model, in studies.
+
+        Raises the parts' own errors, each a sentence that names the file or parameter at fault.
+        """
         self._config = config
         self._clock = clock
+        self._transport = transport
         now = config()
         with contextlib.ExitStack() as begun:  # what has a thread is closed again if a later part cannot be opened
-            self._open_recall(now)
+            self._open_recall(now, begun)
             self._open_control(now)
             self._open_files(now, begun)
             self._open_voice(now, sink, begun)
             levels = self._levels(now)
             self.cascade = Cascade(levels, config, clock, embed_seconds=self._embed_seconds())
+            rates = ChangeRates(clock, self.cache.file and self.cache.file.with_name('change_rates.json'))
+            self.freshness = Freshness(
+                self.cache, self.knowledge, self._lexicon, rates, self.cascade.knowledge_changed
+            )
             self.dialogue = Dialogue(
                 self.cascade, levels, config, clock=clock, outlet=outlet, voice=self.voice, writer=self.writer
             )
@@ -79,16 +109,30 @@ class Assembly:
             self.dialogue.on_visitor = self.probe.cancel
             begun.pop_all()
 
-    def _open_recall(self, now: Config) -> None:
+    def _open_recall(self, now: Config, begun: contextlib.ExitStack) -> None:
         """The encoder and what is searched by it."""
         self.embedder = open_embedder(now.embedding)
         paths = [Path(path).expanduser() for path in now.l1.knowledge] or [packaged.config_dir() / 'knowledge']
         self.knowledge = KnowledgeBase(paths, self.embedder, self._clock)
-        self.cache = SemanticCache(
-            dimension=self.embedder.dimension, capacity=now.l0.capacity, half_life=now.l0.half_life, clock=self._clock
+        self.cache = self._open_cache(now)
+        begun.callback(self.cache.close)
+        self.saver = CacheSaver(self.cache, lambda: self._config().l0.save_period)
+        begun.callback(self.saver.close)
+
+    def _open_cache(self, now: Config) -> SemanticCache:
+        """The cache on its file; where another process has that, in memory only."""
+        file = _data_file(now, now.l0.file, 'l0.sqlite')
+        open_on = functools.partial(
+            SemanticCache, dimension=self.embedder.dimension, capacity=now.l0.capacity, half_life=now.l0.half_life,
+            clock=self._clock, fingerprint=self.embedder.fingerprint,
         )
-        self._cache_file = _data_file(now, now.l0.file, 'l0.npz')
-        self._restore_cache()
+        self.cache_error = ''
+        try:
+            return open_on(file=file)
+        except CacheFileError as error:
+            self.cache_error = str(error)
+            log.error('the cache is kept in memory only: %s', error)
+            return open_on()
 
     def _open_control(self, now: Config) -> None:
         """The language model, the router with its memory of it, and what both may cost."""
@@ -102,14 +146,11 @@ class Assembly:
         )
 
     def _open_files(self, now: Config, begun: contextlib.ExitStack) -> None:
-        """The log of turns and the cache's file, each with its writer."""
+        """The log of turns, with its writer."""
         record_file = _data_file(now, now.record.file, 'turns.jsonl')
         self.writer = RecordWriter(record_file) if record_file else None
         if self.writer is not None:
             begun.callback(self.writer.close)
-        self.saver = self._open_saver()
-        if self.saver is not None:
-            begun.callback(self.saver.close)
 
     def _open_voice(self, now: Config, sink: Sink, begun: contextlib.ExitStack) -> None:
         """What is said while the model thinks, and the mouth."""
@@ -121,13 +162,18 @@ class Assembly:
     def _levels(self, now: Config) -> Levels:
         """The parts a turn passes through."""
         folder = packaged.config_dir()
-        facts = FactExtractor.read(_or_packaged(now.names_file, 'names.yaml'), folder / 'antonyms.yaml')
+        names = ProductNames.read(_or_packaged(now.names_file, 'names.yaml'))
+        facts = FactExtractor(names, Polarity.read(folder / 'antonyms.yaml'))
+        lexicons = folder / 'lexicon'
         self.conflicts = ConflictMeter(facts)
         return Levels(
             embedder=self.embedder,
             cache=self.cache,
             knowledge=self.knowledge,
-            volatility=Lexicon.read(folder / 'lexicon'),
+            volatility=self._open_classifier(now),
+            scopes=ScopeReader.read(lexicons, names),
+            guards=Guards(facts),
+            personal=Personal.read(lexicons),
             router=self.router,
             ledger=self.ledger,
             fillers=self.fillers,
@@ -139,19 +185,25 @@ class Assembly:
             remarks=Remarks.read(folder / 'remarks.yaml'),
         )
 
-    def reload_knowledge(self) -> KnowledgeChange:
-        """Read the knowledge files again; answers built on a changed entry leave the cache. Raises KnowledgeError."""
-        return self.knowledge.reload(self._drop_outdated)
-
-    def invalidate(self, entry_ids: list[str], terms: list[str]) -> int:
-        """Knowledge changed elsewhere: drop the answers built on it; returns how many."""
-        self.cascade.knowledge_changed()
-        return self.cache.invalidate(sources=entry_ids, terms=terms)
+    def _open_classifier(self, now: Config) -> VolatilityClassifier:
+        """What says whether an answer ages. Raises ConfigError for a rule for a class that nothing is in."""
+        settings = now.volatility
+        self._lexicon = Lexicon.read(Path(settings.lexicon_dir).expanduser() if settings.lexicon_dir else
+                                     packaged.config_dir() / 'lexicon')
+        check_classes(read_rules(settings.rules), {*self._lexicon.categories, LEARNED})
+        if settings.classifier == 'lexicon':
+            return self._lexicon
+        file = _data_file(now, settings.head_file, 'volatility.npz')
+        if file is None:
+            raise ConfigError("Parameter 'volatility.head_file' must not be none for volatility.classifier "
+                              f'{settings.classifier}.')
+        learned = LearnedClassifier.read(file, self.embedder.fingerprint)
+        return learned if settings.classifier == 'learned' else EitherClassifier(self._lexicon, learned)
 
     def save_cache(self) -> int:
         """Write the cache now; returns the number of entries. Raises OSError, or RuntimeError if it has no file."""
-        if self.saver is None:
-            raise RuntimeError('the cache is kept in memory only (l0.file is none)')
+        if self.cache.file is None:
+            raise RuntimeError(self.cache_error or 'the cache is kept in memory only (l0.file is none)')
         return self.saver.save()
 
     async def warm_up(self) -> None:
@@ -204,42 +256,23 @@ class Assembly:
     def _close_blocking(self) -> None:
         if self.writer is not None:
             self.writer.close()
-        if self.saver is not None:
-            self.saver.close()
+        self.saver.close()
+        self.cache.close()
+        self.freshness.close()
         self.keeper.save_if_changed()
         self.cascade.close()
         self.fillers.close()
 
     def _open_llm(self, config: Config) -> HedgedChat:
         """The endpoint, and the second one for hedged requests, which may be the same."""
-        first = ChatClient(self.endpoint, lambda: self._config().l2, self._clock)
+        first = ChatClient(self.endpoint, lambda: self._config().l2, self._clock, self._transport)
         other = hedge_endpoint_of(config.hedge, self.endpoint, os.environ)
-        second = first if other is None else ChatClient(other, lambda: self._config().l2, self._clock)
+        second = first if other is None else ChatClient(other, lambda: self._config().l2, self._clock, self._transport)
         return HedgedChat(first, second, lambda: self._config().hedge, self.ledger, self._clock)
 
     def _embed_seconds(self) -> float:
         """What one encoding takes, once warm."""
         return min(timeit.repeat(lambda: self.embedder.embed('How far does it go on one charge?'), number=1, repeat=5))
-
-    def _drop_outdated(self, change: KnowledgeChange) -> None:
-        removed = self.invalidate([*change.changed, *change.withdrawn], [])
-        if removed:
-            log.info('%d cached answers built on changed knowledge are dropped', removed)
-
-    def _restore_cache(self) -> None:
-        if self._cache_file is None:
-            return
-        try:
-            self.cache.restore(persistence.load(self._cache_file, self.embedder.fingerprint))
-        except CacheFileError as error:
-            log.warning('the cache starts empty: %s', error)
-
-    def _open_saver(self) -> CacheSaver | None:
-        if self._cache_file is None:
-            return None
-        return CacheSaver(
-            self.cache, self._cache_file, self.embedder.fingerprint, lambda: self._config().l0.save_period
-        )
 
     def _open_fillers(self, config: Config) -> FillerDesk:
         book = PhraseBook.read(_or_packaged(config.filler.phrases_file, 'fillers.yaml'), config.filler.max_chars)

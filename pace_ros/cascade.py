@@ -2,21 +2,23 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
+from pace_ros.aging import STABLE
 from pace_ros.arms import Switches
-from pace_ros.cache import CacheEntry, CacheMatch, scope_of
+from pace_ros.cache import CacheEntry, CacheMatch, Scope, scope_of
 from pace_ros.clock import Clock
 from pace_ros.config import Config
 from pace_ros.control import Decision
 from pace_ros.conversation import Conversation
 from pace_ros.filler import PendingFiller, plan
+from pace_ros.hits import HitRules
 from pace_ros.language import chunks
 from pace_ros.levels import Levels
 from pace_ros.live_turn import LiveTurn
 from pace_ros.llm import Exchange, estimated_tokens
 from pace_ros.lookup import NO_MATCH, Lookup
-from pace_ros.query import Foreseen, Query, note_volatile
+from pace_ros.query import Foreseen, Query
 from pace_ros.retrieval import RetrievalHit
 from pace_ros.thinking import Thinking
 from pace_ros.turn import Outcome, Path, TurnRecord, Utterance
@@ -34,7 +36,8 @@ class Cascade:
         self._config = config
         self._clock = clock
         self._lookup = Lookup(levels, config, embed_seconds=embed_seconds)
-        self._thinking = Thinking(levels, config, clock)
+        self._hits = HitRules(levels, config)
+        self._thinking = Thinking(levels, self._lookup, config, clock)
         self.asked_ahead = 0
 
     async def run(self, turn: LiveTurn, conversation: Conversation, foreseen: Foreseen | None = None) -> None:
@@ -43,7 +46,7 @@ class Cascade:
         router.observe_arrival()
         decision = router.decide(turn.switches.router)
         turn.routed_by(decision)
-        query = self._query(turn, foreseen)
+        query = await self._understand(turn, conversation, foreseen)
         filler = self._launch_filler(turn, conversation, decision)
         try:
             match = await self._recall(turn, query, decision)
@@ -73,20 +76,23 @@ class Cascade:
         a request to the model. Nothing is counted, recalled or remembered: only what it costs. ``wanted`` says whether
         the hypothesis still stands.
         """
-        levels, version = self._levels, self._thinking.knowledge_version
-        query = Query(utterance.text, utterance.locale, knowledge_version=version)
-        verdict = levels.volatility.classify(query.text, query.locale)
-        foreseen = Foreseen(query.text, knowledge_version=version, volatile=verdict.reason if verdict.volatile else '')
+        levels = self._levels
+        query = Query(utterance.text, utterance.locale, self._scope(utterance, history), epoch=levels.cache.epoch)
         await self._lookup.embed(query)
+        verdict = levels.volatility.classify(query.text, query.locale, query.vector)
+        query.category = verdict.category or STABLE
+        foreseen = Foreseen(
+            query.text, query.vector, category=query.category, volatile=verdict.reason if verdict.volatile else '',
+            epoch=query.epoch,
+        )
         await self._lookup.search(query)
-        foreseen.vector = query.vector
-        query.may_recall = _may_recall(switches, volatile=verdict.volatile)
+        query.may_recall = _may_recall(switches, query)
         decision = levels.router.decide(switches.router)
         unlikely = decision.p_instant > self._config().speculation.max_p_instant
         if unlikely or await self._is_instant(query, switches, decision) or levels.llm.breaker.state != 'closed':
             return foreseen
         passages = self._thinking.passages(query, rag=switches.rag)
-        messages = self._thinking.messages(query, passages, history, persona=switches.persona)
+        messages = self._thinking.messages(query, passages, self._thinking.seen(history), persona=switches.persona)
         cost = estimated_tokens(messages)
         if wanted() and levels.ledger.try_spend(tokens=cost):
             foreseen.booked, foreseen.messages = cost, tuple(messages)
@@ -99,9 +105,9 @@ class Cascade:
         """Requests for hypotheses that a final utterance took over."""
         return self._thinking.used_ahead
 
-    def knowledge_changed(self) -> None:
-        """Answers being generated now were built on the old knowledge: they are delivered but not cached."""
-        self._thinking.knowledge_version += 1
+    def knowledge_changed(self, entry_ids: Iterable[str], terms: Iterable[str]) -> None:
+        """Answers under way that are built on any of it are restarted, if so configured; callable from any thread."""
+        self._thinking.knowledge_changed(entry_ids, terms)
 
     def close(self) -> None:
         """End the worker thread after what it is doing."""
@@ -109,22 +115,37 @@ class Cascade:
 
     # -- before the levels ------------------------------------------------------------------------------------------
 
-    def _query(self, turn: LiveTurn, foreseen: Foreseen | None) -> Query:
+    async def _understand(
+        self, turn: LiveTurn, conversation: Conversation, foreseen: Foreseen | None
+    ) -> Query:
+        """What the question means in its conversation, and whether its answer ages."""
+        utterance, record = turn.utterance, turn.record
+        scope = self._scope(utterance, conversation.history)
+        record.scope, record.scope_reason = scope.key or '', scope.reason
+        query = Query(utterance.text, utterance.locale, scope, epoch=self._levels.cache.epoch, foreseen=foreseen)
+        if self._levels.volatility.needs_vector:
+            await self._lookup.embed(query)
+            turn.embedded(self._clock.monotonic())
+        self._classify(query, record)
+        query.may_recall = _may_recall(turn.switches, query)
+        return query
+
+    def _scope(self, utterance: Utterance, history: Sequence[Exchange]) -> Scope:
+        """By what the model will be reminded of: of that alone its answer can speak."""
+        if not self._config().guards.scope:
+            return Scope(scope_of(utterance.locale))
+        return self._levels.scopes.of(utterance.text, utterance.locale, self._thinking.seen(history))
+
+    def _classify(self, query: Query, record: TurnRecord) -> None:
         """Volatile by the wording of the question; where the classifier fails, volatile too."""
-        record, utterance = turn.record, turn.utterance
         try:
-            verdict = self._levels.volatility.classify(utterance.text, utterance.locale)
+            verdict = self._levels.volatility.classify(query.text, query.locale, query.vector)
             record.volatile_query, record.volatile_reason = verdict.volatile, verdict.reason
+            query.category = verdict.category or STABLE
         except Exception as error:
             log.exception('the volatility classifier failed')
             record.volatile_query, record.volatile_reason = True, f'classifier failed: {error}'
-        return Query(
-            utterance.text,
-            utterance.locale,
-            may_recall=_may_recall(turn.switches, volatile=record.volatile_query),
-            knowledge_version=self._thinking.knowledge_version,
-            foreseen=foreseen,
-        )
+            query.category = 'unknown'
 
     def _launch_filler(
         self, turn: LiveTurn, conversation: Conversation, decision: Decision
@@ -147,21 +168,23 @@ class Cascade:
 
     async def _recall(self, turn: LiveTurn, query: Query, decision: Decision) -> CacheMatch:
         """Look for an earlier answer: the same words first, else embed once and search."""
-        match, scope, switches = NO_MATCH, scope_of(query.locale), turn.switches
-        if query.may_recall:
-            match = self._levels.cache.recall_exact(query.text, scope)
+        match, record, switches = NO_MATCH, turn.record, turn.switches
+        if query.may_recall and query.scope.key is not None:
+            match = self._levels.cache.recall_exact(query.text, query.scope.key)
         if match.entry is None and (query.may_recall or switches.l1 or switches.rag):
-            turn.record.stale_reject = match.stale
+            record.stale_reject = match.stale
             match = await self._lookup.recall(
-                query, scope, decision.theta_cache, lambda: turn.embedded(self._clock.monotonic())
+                query, decision.theta_cache, self._hits.differs(query), lambda: turn.embedded(self._clock.monotonic())
             )
-        turn.record.stale_reject = turn.record.stale_reject or match.stale
-        turn.record.cache_score, turn.record.exact_repeat = match.score, match.exact
+        record.stale_reject = record.stale_reject or match.stale
+        record.cache_score, record.exact_repeat = match.score, match.exact
+        record.refused = tuple(f'l0 {each}' for each in match.refused)
         return match
 
     def _replay(self, turn: LiveTurn, entry: CacheEntry) -> None:
         turn.path_decided(Path.L0)
-        turn.record.cached_question, turn.record.entry_ids = entry.question, entry.sources
+        turn.record.cached_question = entry.question
+        turn.record.entry_ids = tuple(source.entry_id for source in entry.sources)
         self._deliver(turn, list(chunks(entry.answer, self._config().l0.chunk_chars)))
 
     # -- L1 ---------------------------------------------------------------------------------------------------------
@@ -173,14 +196,18 @@ class Cascade:
         begin = self._clock.monotonic()
         await self._lookup.search(query)
         turn.record.t_retrieve = self._clock.monotonic() - begin
-        best = query.best
-        if best is None:
-            return None
-        turn.record.retrieval_score = best.score
-        if not (turn.switches.l1 and best.score >= decision.theta_direct and _may_answer(best, query)):
-            return None
-        note_volatile(turn.record, [best])
-        return best
+        if query.hits:
+            turn.record.retrieval_score = query.hits[0].score
+        return self._direct(turn, query, decision.theta_direct) if turn.switches.l1 else None
+
+    def _direct(self, turn: LiveTurn, query: Query, threshold: float) -> RetrievalHit | None:
+        """The entry that answers by itself; what kept nearer ones from it is noted."""
+        direct, record = self._hits.direct(query, threshold), turn.record
+        record.refused += tuple(f'l1 {each}' for each in direct.refused)
+        if direct.hit is not None:
+            record.retrieval_score = direct.score
+            query.note_volatile(record, [direct.hit])
+        return direct.hit
 
     def _return_entry(self, turn: LiveTurn, hit: RetrievalHit, path: Path = Path.L1, reason: str = '') -> None:
         turn.path_decided(path)
@@ -205,9 +232,8 @@ class Cascade:
         await self._lookup.embed(query)
         if not query.hits:
             await self._lookup.search(query)
-        best = query.best
-        if best and best.score >= self._config().fallback.floor and _may_answer(best, query):
-            turn.record.retrieval_score = best.score
+        best = self._direct(turn, query, self._config().fallback.floor)
+        if best is not None:
             self._return_entry(turn, best, Path.FALLBACK, reason)
         else:
             turn.remark(self._levels.remarks.apology(turn.utterance.locale))
@@ -231,11 +257,9 @@ class Cascade:
 
     async def _is_instant(self, query: Query, switches: Switches, decision: Decision) -> bool:
         """Whether L0 or L1 would answer by itself; a look without a trace."""
-        if query.may_recall and await self._lookup.would_recall(query, scope_of(query.locale), decision.theta_cache):
+        if await self._lookup.would_recall(query, decision.theta_cache, self._hits.differs(query)):
             return True
-        best = query.best
-        near = best is not None and best.score >= decision.theta_direct
-        return best is not None and switches.l1 and near and _may_answer(best, query)
+        return switches.l1 and self._hits.direct(query, decision.theta_direct).hit is not None
 
 
 def _why_not_shown(record: TurnRecord) -> str:
@@ -246,9 +270,6 @@ def _why_not_shown(record: TurnRecord) -> str:
     return 'the first token came first' if record.path is Path.L2 else 'L2 failed first'
 
 
-def _may_recall(switches: Switches, *, volatile: bool) -> bool:
-    return switches.l0 and not (volatile and switches.volatility == 'deny')
-
-
-def _may_answer(hit: RetrievalHit, query: Query) -> bool:
-    return not hit.entry.is_passage and hit.entry.answer(query.locale) is not None
+def _may_recall(switches: Switches, query: Query) -> bool:
+    policy, _ = switches.aging.of(query.category, query.locale)
+    return switches.l0 and query.scope.key is not None and policy != 'deny'

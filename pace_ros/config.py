@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
+from pace_ros.aging import POLICIES, read_rules
 from pace_ros.settings import ConfigError, setting
 
 LOCALES = ('zh-CN', 'en-US')
@@ -43,9 +44,10 @@ class L0:
 
     enabled: bool = setting(True, 'Look into the semantic cache.')
     capacity: int = setting(2000, 'Entries kept; beyond it the least used goes.', low=1, high=1_000_000, read_only=True)
-    file: str = setting('', 'Cache file; empty: <data_dir>/l0.npz. "none" keeps the cache in memory only.',
+    file: str = setting('', 'Cache file; empty: <data_dir>/l0.sqlite. "none" keeps the cache in memory only.',
                         read_only=True)
-    save_period: float = setting(30.0, 'Time between background saves of a changed cache.', low=1.0, high=86400.0)
+    save_period: float = setting(30.0, 'Time between background savings of how often answers were used.', low=1.0,
+                                 high=86400.0)
     chunk_chars: int = setting(24, 'Size of the frames in which a cached answer is replayed.', low=1, high=1000)
     half_life: float = setting(86400.0, 'Time in which the weight of an old hit halves when choosing what to evict.',
                                low=1.0, high=1e9, read_only=True)
@@ -212,12 +214,34 @@ class Filler:
 
 
 @dataclass(frozen=True)
+class Guards:
+    """What keeps a similar question's answer from being given to another question."""
+
+    facts: bool = setting(True, 'A cached question or knowledge entry that differs in a number, date, name, polarity '
+                          'or direction is no hit, at any similarity.')
+    scope: bool = setting(True, 'The subject of the conversation is part of the key; a question that leans on what was '
+                          'said is passed to the language model where no subject is known.')
+    personal: bool = setting(True, 'Answers in conversations where visitors spoke of themselves are not cached.')
+
+
+@dataclass(frozen=True)
 class Volatility:
     """What happens to answers that age: prices, stock, promotions."""
 
     policy: str = setting('deny', 'deny: never cached; ttl: cached for ttl; off: cached like any other.',
-                          choices=('off', 'ttl', 'deny'))
+                          choices=POLICIES)
     ttl: float = setting(3600.0, 'Life of a volatile answer under ttl, from its writing.', low=1.0, high=31_536_000.0)
+    rules: tuple[str, ...] = setting((), 'Policies by class, or by language and class: price=deny, zh/stock=ttl:900, '
+                                     'stable=ttl:86400.')
+    classifier: str = setting('lexicon', 'What says that a question is volatile: lexicon, learned, or either of them.',
+                              choices=('lexicon', 'learned', 'either'), read_only=True)
+    lexicon_dir: str = setting('', 'Folder of the word lists volatile.<language>.txt; empty: the packaged ones.',
+                               read_only=True)
+    head_file: str = setting('', 'File of the learned classifier, made by "volatility train"; empty: '
+                             '<data_dir>/volatility.npz.', read_only=True)
+    target_stale: float = setting(0.05, 'Share of stale answers for which lives are proposed.', low=1e-6, high=1.0)
+    on_change: str = setting('deliver', 'An answer under way when its knowledge changes, nothing of it heard yet: '
+                             'deliver it, or restart it. It is not cached.', choices=('deliver', 'restart'))
 
 
 @dataclass(frozen=True)
@@ -292,6 +316,7 @@ class Config:
     router: Router = field(default_factory=Router)
     gate: Gate = field(default_factory=Gate)
     filler: Filler = field(default_factory=Filler)
+    guards: Guards = field(default_factory=Guards)
     volatility: Volatility = field(default_factory=Volatility)
     fallback: Fallback = field(default_factory=Fallback)
     conversation: ConversationSettings = field(default_factory=ConversationSettings)
@@ -302,6 +327,7 @@ class Config:
 
     def __post_init__(self) -> None:
         extra_body(self.l2)
+        read_rules(self.volatility.rules)
         if self.l2.first_token_timeout > self.l2.total_timeout:
             raise ConfigError(f"Parameter 'l2.first_token_timeout' ({self.l2.first_token_timeout}) must not exceed "
                               f"'l2.total_timeout' ({self.l2.total_timeout}).")

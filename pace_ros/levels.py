@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pace_ros.cache import SemanticCache, VolatilityClassifier
+from pace_ros.cache import Guards, Personal, ScopeReader, SemanticCache, VolatilityClassifier
 from pace_ros.control import CostLedger, Router
 from pace_ros.embedding import Embedder
 from pace_ros.facts import FactExtractor
@@ -21,6 +21,9 @@ class Levels:
     cache: SemanticCache
     knowledge: KnowledgeStore
     volatility: VolatilityClassifier
+    scopes: ScopeReader
+    guards: Guards
+    personal: Personal
     router: Router
     ledger: CostLedger
     fillers: FillerDesk

@@ -19,6 +19,8 @@ T = TypeVar('T')
 QUICK_SECONDS = 0.004  # the longest encoding of a short question that the event loop does itself
 QUICK_CHARS = 80  # what a short question is
 QUICK_ENTRIES = 5000  # an index of which FAISS searches in about a millisecond
+DIRECT_CANDIDATES = 12  # knowledge entries looked at: those about another subject may be nearer than the right one
+Differs = Callable[[str], str]
 NO_MATCH = CacheMatch(None, math.nan)
 
 
@@ -40,38 +42,47 @@ class Lookup:
         self._worker.shutdown(wait=True, cancel_futures=True)
 
     async def recall(
-        self, query: Query, scope: str, threshold: float, embedded: Callable[[], None]
+        self, query: Query, threshold: float, differs: Differs, embedded: Callable[[], None]
     ) -> CacheMatch:
-        """Embed, unless that was done ahead, and search L0 if the query may; ``embedded`` is told between the two."""
-        if self._quick_encoder and len(query.text) <= QUICK_CHARS and len(self._levels.cache) <= QUICK_ENTRIES:
-            return self._recall(query, scope, threshold, embedded)
-        return await self._off_loop(self._recall, query, scope, threshold, embedded)
+        """Embed, unless that was done before, and search L0 if the query may; ``embedded`` is told between the two."""
+        if self._quick(query) and len(self._levels.cache) <= QUICK_ENTRIES:
+            return self._recall(query, threshold, differs, embedded)
+        return await self._off_loop(self._recall, query, threshold, differs, embedded)
 
-    async def would_recall(self, query: Query, scope: str, threshold: float) -> bool:
+    async def would_recall(self, query: Query, threshold: float, differs: Differs) -> bool:
         """Whether L0 would answer; the look leaves no trace."""
-        if query.vector is None:
+        if query.vector is None or query.scope.key is None or not query.may_recall:
             return False
-        return await self._off_loop(self._levels.cache.would_hit, query.text, query.vector, scope, threshold)
+        return await self._off_loop(
+            self._levels.cache.would_hit, query.text, query.vector, query.scope.key, threshold, differs
+        )
 
     async def search(self, query: Query) -> None:
         """Search L1 for what is near the query; without a vector there is nothing to search by."""
         if query.vector is not None:
-            top_k = self._config().l1.top_k
-            query.hits = tuple(await self._off_loop(self._levels.knowledge.search, query.vector, top_k))
+            wanted = max(self._config().l1.top_k, DIRECT_CANDIDATES)
+            query.hits = tuple(await self._off_loop(self._levels.knowledge.search, query.vector, wanted))
 
     async def embed(self, query: Query) -> None:
         """Encode a question no level has needed the vector of yet."""
-        if query.vector is None:
+        if query.vector is None and self._quick(query):
+            self._embed(query)
+        elif query.vector is None:
             await self._off_loop(self._embed, query)
 
-    def _recall(self, query: Query, scope: str, threshold: float, embedded: Callable[[], None]) -> CacheMatch:
+    def _quick(self, query: Query) -> bool:
+        return self._quick_encoder and len(query.text) <= QUICK_CHARS
+
+    def _recall(self, query: Query, threshold: float, differs: Differs, embedded: Callable[[], None]) -> CacheMatch:
         self._embed(query)
         embedded()
-        if query.vector is None or not query.may_recall:
+        if query.vector is None or query.scope.key is None or not query.may_recall:
             return NO_MATCH
-        return self._levels.cache.recall(query.vector, scope, threshold)
+        return self._levels.cache.recall(query.vector, query.scope.key, threshold, differs)
 
     def _embed(self, query: Query) -> None:
+        if query.vector is not None:
+            return
         foreseen = query.foreseen
         if foreseen is not None and normal_form(foreseen.text) == normal_form(query.text):
             query.vector = foreseen.vector

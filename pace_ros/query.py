@@ -4,6 +4,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from pace_ros.aging import KNOWLEDGE, STABLE
+from pace_ros.cache import Scope
 from pace_ros.control import CostLedger
 from pace_ros.embedding import Vector
 from pace_ros.llm import InFlight, Message
@@ -15,8 +17,9 @@ from pace_ros.turn import TurnRecord
 class Foreseen:
     """What was prepared for an unfinished hypothesis: its vector, and perhaps a request to the language model.
 
-    ``booked`` are the tokens charged for the request ahead, ``volatile`` why the hypothesis counts as volatile, and
-    ``reason`` why nothing was prepared, both empty if not so.
+    ``booked`` are the tokens charged for the request ahead, ``category`` the class of the hypothesis's volatility with
+    the reason in ``volatile``, ``epoch`` the cache's when its knowledge was read, and ``reason`` why nothing was
+    prepared, empty if something was.
     """
 
     text: str
@@ -24,8 +27,9 @@ class Foreseen:
     messages: tuple[Message, ...] = ()
     request: InFlight | None = None
     booked: int = 0
+    category: str = STABLE
     volatile: str = ''
-    knowledge_version: int = 0
+    epoch: int = 0
     reason: str = ''
 
     async def drop(self, ledger: CostLedger) -> int:
@@ -46,26 +50,25 @@ class Foreseen:
 class Query:
     """``vector`` has shape (d,), None if there is none.
 
-    ``may_recall`` is false for L0 switched off, and for a volatile question whose answers are never cached: a stable
-    question much like it may have been.
+    ``scope`` is what it means in its conversation, ``category`` the class of its volatility. ``may_recall`` is false
+    for L0 switched off, for a question that means nothing by itself, and for a volatile one whose answers are never
+    cached: a stable question much like it may have been. ``epoch`` is the cache's before its knowledge was read.
     """
 
     text: str
     locale: str
+    scope: Scope
+    category: str = STABLE
     may_recall: bool = False
     vector: Vector | None = None
     hits: tuple[RetrievalHit, ...] = ()
-    knowledge_version: int = 0
+    epoch: int = 0
     foreseen: Foreseen | None = None
 
-    @property
-    def best(self) -> RetrievalHit | None:
-        """The nearest knowledge entry."""
-        return self.hits[0] if self.hits else None
-
-
-def note_volatile(record: TurnRecord, hits: Iterable[RetrievalHit]) -> None:
-    """An answer ages with any knowledge it is made of."""
-    for hit in hits:
-        if hit.entry.volatile:
-            record.volatile_query, record.volatile_reason = True, f'knowledge: {hit.entry.entry_id}'
+    def note_volatile(self, record: TurnRecord, hits: Iterable[RetrievalHit]) -> None:
+        """An answer ages with any knowledge it is made of."""
+        for hit in hits:
+            if hit.entry.volatile:
+                record.volatile_query, record.volatile_reason = True, f'knowledge: {hit.entry.entry_id}'
+                if self.category == STABLE:
+                    self.category = KNOWLEDGE

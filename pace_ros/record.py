@@ -18,10 +18,10 @@ from typing import Any
 from pace_ros.turn import TurnRecord
 
 log = logging.getLogger(__name__)
-SCHEMA = 2
+SCHEMA = 3
 MAX_PENDING = 10_000
 RETRY_PERIOD = 1.0  # s between attempts on a disk that refuses
-_SPOKEN = ('text', 'answer', 'cached_question', 'filler_text', 'volatile_reason')
+_SPOKEN = ('text', 'answer', 'cached_question', 'filler_text', 'volatile_reason', 'scope', 'scope_reason')
 
 
 def to_json(record: TurnRecord, *, keep_text: bool = True) -> dict[str, Any]:

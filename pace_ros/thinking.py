@@ -3,12 +3,15 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 import anyio
 import numpy as np
 
-from pace_ros.cache import CacheEntry, admit, scope_of
+from pace_ros.admitting import Admitting, Generated
+from pace_ros.aging import STABLE
+from pace_ros.cache import Source
 from pace_ros.clock import Clock
 from pace_ros.config import Config
 from pace_ros.conversation import Conversation
@@ -17,73 +20,139 @@ from pace_ros.language import normal_form
 from pace_ros.levels import Levels
 from pace_ros.live_turn import LiveTurn
 from pace_ros.llm import Exchange, InFlight, L2Error, Message, estimated_tokens
-from pace_ros.query import Foreseen, Query, note_volatile
+from pace_ros.lookup import Lookup
+from pace_ros.query import Foreseen, Query
 from pace_ros.retrieval import RetrievalHit
 from pace_ros.turn import Outcome
+
+MOST_RESTARTS = 3  # of one answer, where knowledge keeps changing
+
+
+@dataclass(eq=False)
+class _Generation:
+    """An answer under way and what it is built on; ``outdated`` once any of that has changed."""
+
+    request: InFlight
+    messages: Sequence[Message]
+    sources: tuple[Source, ...]
+    expires: float
+    outdated: bool = False
+
+    def is_built_on(self, entry_ids: set[str], terms: Sequence[str]) -> bool:
+        """Whether an entry in its prompt is among these, or a term is in the prompt."""
+        if any(source.entry_id in entry_ids for source in self.sources):
+            return True
+        return any(term in normal_form(message['content']) for term in terms for message in self.messages)
 
 
 class Thinking:
     """One turn's way through L2."""
 
-    def __init__(self, levels: Levels, config: Callable[[], Config], clock: Clock) -> None:
+    def __init__(self, levels: Levels, lookup: Lookup, config: Callable[[], Config], clock: Clock) -> None:
         self._levels = levels
+        self._lookup = lookup
         self._config = config
         self._clock = clock
-        self.knowledge_version = 0
+        self._admitting = Admitting(levels, config, clock)
+        self._running: set[_Generation] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self.used_ahead = 0
 
     async def answer(
         self, turn: LiveTurn, query: Query, conversation: Conversation, filler: PendingFiller | None
     ) -> str:
         """Relay the model's answer and end the turn; returns why there is no whole answer, empty if there is."""
-        passages = self.passages(query, rag=turn.switches.rag)
-        turn.record.entry_ids = tuple(hit.entry.entry_id for hit in passages)
-        note_volatile(turn.record, passages)
-        messages = self.messages(query, passages, conversation.history, persona=turn.switches.persona)
-        request = self._foreseen_request(turn, query, messages) or self.ask(messages)
-        waiting = self._wait_with(turn, conversation, None if request.speaks else filler)
-        failure = ''
+        self._loop = asyncio.get_running_loop()
+        history = self.seen(conversation.history)
+        generation = self._begin(turn, query, history)
+        waiting = self._wait_with(turn, conversation, None if generation.request.speaks else filler)
         try:
-            async with request:
-                await self._relay(turn, request, waiting)
-            failure = '' if turn.informative else 'the model gave no answer'
-        except L2Error as error:
-            failure = str(error)
+            failure = await self._relay(turn, generation, waiting)
+            for _ in range(MOST_RESTARTS):
+                if not generation.outdated or turn.informative:
+                    break
+                query.epoch = self._levels.cache.epoch
+                await self._lookup.search(query)
+                generation = self._begin(turn, query, history)
+                failure = await self._relay(turn, generation, waiting)
         finally:
             waiting.cancel()
-            self._note(turn, request, messages)
         if not failure:
             turn.answer('', last=True)
             turn.end(Outcome.ANSWERED)
-            self._admit(turn, query, request)
+            self._admitting.admit(
+                turn, query, Generated(generation.request.report, generation.sources, generation.expires), history
+            )
         return failure
+
+    def knowledge_changed(self, entry_ids: Iterable[str], terms: Iterable[str]) -> None:
+        """Restart the answers under way that are built on any of it and not yet heard, if ``volatility.on_change`` says
+        so. Callable from any thread.
+        """
+        if self._loop is not None and self._config().volatility.on_change == 'restart':
+            words = [word for term in terms if (word := normal_form(term))]
+            self._loop.call_soon_threadsafe(self._restart, set(entry_ids), words)
+
+    def _restart(self, entry_ids: set[str], terms: Sequence[str]) -> None:
+        for generation in list(self._running):
+            if not generation.request.speaks and generation.is_built_on(entry_ids, terms):
+                generation.outdated = True
+                generation.request.end()
+
+    def _begin(self, turn: LiveTurn, query: Query, history: Sequence[Exchange]) -> _Generation:
+        """Ask the model, unless that was done ahead."""
+        passages = self.passages(query, rag=turn.switches.rag)
+        turn.record.entry_ids = tuple(hit.entry.entry_id for hit in passages)
+        query.note_volatile(turn.record, passages)
+        messages = self.messages(query, passages, history, persona=turn.switches.persona)
+        request = self._foreseen_request(turn, query, messages) or self.ask(messages)
+        return _Generation(
+            request, messages, tuple(Source(hit.entry.entry_id, hit.entry.version) for hit in passages),
+            min((hit.entry.expires for hit in passages if hit.entry.expires is not None), default=math.inf),
+        )
 
     def passages(self, query: Query, *, rag: bool) -> list[RetrievalHit]:
         """The knowledge near enough to inform the model."""
-        floor = self._config().l1.passage_floor
-        return [hit for hit in query.hits if rag and hit.score >= floor]
+        settings = self._config().l1
+        return [hit for hit in query.hits[: settings.top_k] if rag and hit.score >= settings.passage_floor]
 
     def messages(
         self, query: Query, passages: Sequence[RetrievalHit], history: Sequence[Exchange], *, persona: bool
     ) -> list[Message]:
-        """The prompt of one question."""
-        turns = self._config().l2.history_turns
+        """The prompt of one question; ``history`` is what the model is to be reminded of."""
         return self._levels.prompts.messages(
-            query.text, query.locale, passages=passages, persona=persona,
-            history=history[-turns:] if turns else (),
+            query.text, query.locale, passages=passages, persona=persona, history=history
         )
+
+    def seen(self, history: Sequence[Exchange]) -> Sequence[Exchange]:
+        """What the model is reminded of."""
+        turns = self._config().l2.history_turns
+        return history[-turns:] if turns else ()
 
     def ask(self, messages: Sequence[Message]) -> InFlight:
         """Send a request."""
         return InFlight(lambda report: self._levels.llm.stream(messages, report), self._clock.monotonic())
 
-    async def _relay(self, turn: LiveTurn, request: InFlight, waiting: asyncio.Task[None]) -> None:
-        """Utter every piece as it comes; the first one ends the wait and is a sample of TTFT."""
-        async for piece in request:
-            waiting.cancel()
-            if not turn.informative:
-                self._levels.router.observe_ttft(request.report.sample)
-            turn.answer(piece)
+    async def _relay(self, turn: LiveTurn, generation: _Generation, waiting: asyncio.Task[None]) -> str:
+        """Utter every piece as it comes; the first one ends the wait and is a sample of TTFT.
+
+        Returns why the answer is not whole, empty if it is.
+        """
+        request = generation.request
+        self._running.add(generation)
+        try:
+            async with request:
+                async for piece in request:
+                    waiting.cancel()
+                    if not turn.informative:
+                        self._levels.router.observe_ttft(request.report.sample)
+                    turn.answer(piece)
+        except L2Error as error:
+            return str(error)
+        finally:
+            self._running.discard(generation)
+            self._note(turn, generation)
+        return '' if turn.informative else 'the model gave no answer'
 
     def _foreseen_request(self, turn: LiveTurn, query: Query, messages: Sequence[Message]) -> InFlight | None:
         """The request made for the hypothesis, if it asks the same question in the same place."""
@@ -104,9 +173,10 @@ class Thinking:
         """The request becomes the turn's own: its cost, the knowledge it was built on, and whether its answer ages."""
         record = turn.record
         record.speculation, record.head_start = 'used', turn.utterance.received - request.begun
-        query.knowledge_version = foreseen.knowledge_version
+        query.epoch = foreseen.epoch
         if foreseen.volatile:
             record.volatile_query, record.volatile_reason = True, foreseen.volatile
+            query.category = foreseen.category if query.category == STABLE else query.category
         self.used_ahead += 1
         self._levels.ledger.spend(tokens=-foreseen.booked)
         foreseen.request = None
@@ -148,37 +218,18 @@ class Thinking:
         if turn.filler(text, filler.reason):
             conversation.last_filler = text
 
-    def _note(self, turn: LiveTurn, request: InFlight, messages: Sequence[Message]) -> None:
+    def _note(self, turn: LiveTurn, generation: _Generation) -> None:
         """Book the request: in the record, and its tokens in the ledger (estimated where the server said nothing)."""
-        record, report = turn.record, request.report
+        record, report = turn.record, generation.request.report
+        cost = _cost(generation.request, generation.messages)
         record.ttft, record.l2_attempts, record.finish_reason = report.ttft, report.attempts, report.finish_reason
         record.tokens_in, record.tokens_out = report.tokens_in, report.tokens_out
         record.hedge, record.tokens_wasted = report.hedge, record.tokens_wasted + report.tokens_wasted
         record.breaker = report.breaker_after or self._levels.llm.breaker.state
-        self._levels.ledger.spend(tokens=_cost(request, messages))
-
-    def _admit(self, turn: LiveTurn, query: Query, request: InFlight) -> None:
-        """Cache the answer unless it is cut, ages, or the knowledge under it has changed."""
-        record, config = turn.record, self._config()
-        admission = admit(volatile=record.volatile_query, policy=turn.switches.volatility, ttl=config.volatility.ttl)
-        record.admission_reason = admission.reason
-        sound = request.report.whole and query.knowledge_version == self.knowledge_version
-        if not turn.switches.l0 or query.vector is None:
-            record.admission_reason = 'l0 off' if not turn.switches.l0 else 'no vector'
-        elif not sound:
-            record.admission_reason = f'unsound: finish {record.finish_reason}, breaker {record.breaker}'
-        elif admission.admitted:
-            record.admitted = True
-            now = self._clock.wall()
-            entry = CacheEntry(
-                question=query.text,
-                answer=record.answer.strip(),
-                scope=scope_of(query.locale),
-                sources=record.entry_ids,
-                written=now,
-                expires=None if admission.ttl is None else now + admission.ttl,
-            )
-            self._levels.cache.admit(entry, query.vector)
+        if generation.outdated:
+            record.restarts += 1
+            record.tokens_wasted += cost
+        self._levels.ledger.spend(tokens=cost)
 
 
 def _cost(request: InFlight, messages: Sequence[Message]) -> int:

@@ -137,7 +137,9 @@ class TurnRecord:
     ``gate`` is the law its thresholds came from, static or adaptive, ``router_reason`` why. ``filler_decision`` is why
     a filler was launched or not, ``filler_reason`` how its text came about, or why none was shown; ``filler_conflict``
     the kinds of fact on which filler and answer disagree, ``filler_verdict`` the judge's word. ``arm`` is what the
-    utterance asked for, ``switches`` what was in force. ``tokens_wasted`` are those of requests ended unheard.
+    utterance asked for, ``switches`` what was in force. ``scope`` is the exact part of the cache key, empty where L0
+    and direct return were passed over, ``refused`` which nearer candidates were no hits, as "level id: what differs".
+    ``tokens_wasted`` are those of requests ended unheard, ``restarts`` how often the answer was begun anew.
     """
 
     turn_id: str
@@ -180,12 +182,16 @@ class TurnRecord:
     volatile_reason: str = ''
     stale_reject: bool = False
     exact_repeat: bool = False
+    scope: str = ''
+    scope_reason: str = ''
+    refused: tuple[str, ...] = ()
     cache_score: float = NAN
     cached_question: str = ''
     retrieval_score: float = NAN
     entry_ids: tuple[str, ...] = ()
     admitted: bool = False
     admission_reason: str = ''
+    restarts: int = 0
     l2_attempts: int = 0
     finish_reason: str = ''
     tokens_in: int = 0

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,8 @@ for name in ('PACE_L2_BASE_URL', 'PACE_L2_API_KEY', 'PACE_L2_MODEL', 'PACE_L2_HE
     os.environ.pop(name, None)
 
 # The environment must be set before rclpy is imported anywhere.
+from harness import KNOWLEDGE  # noqa: E402
+
 from pace_ros.clock import VirtualClock  # noqa: E402
 from pace_ros.config import Embedding  # noqa: E402
 from pace_ros.embedding import Embedder, open_embedder  # noqa: E402
@@ -32,3 +35,17 @@ def embedder() -> Embedder:
 def clock() -> VirtualClock:
     """A clock that moves only when told to."""
     return VirtualClock()
+
+
+@pytest.fixture
+def one_encoder(embedder: Embedder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An assembly takes the session's encoder instead of another copy in memory."""
+    monkeypatch.setattr('pace_ros.assembly.open_embedder', lambda _settings: embedder)
+
+
+@pytest.fixture
+def knowledge(tmp_path: Path) -> Path:
+    """A small knowledge base where ``whole.configured`` looks for it."""
+    path = tmp_path / 'knowledge.yaml'
+    path.write_text(KNOWLEDGE, encoding='utf-8')
+    return path

@@ -16,7 +16,7 @@ import pytest
 from support import KeptOutlet, ScriptedCloud
 
 from pace_ros import packaged
-from pace_ros.cache import Lexicon, SemanticCache
+from pace_ros.cache import Guards, Lexicon, Personal, ScopeReader, SemanticCache
 from pace_ros.cascade import Cascade
 from pace_ros.clock import Clock, SystemClock
 from pace_ros.config import Config
@@ -24,7 +24,7 @@ from pace_ros.control import CostLedger, Router
 from pace_ros.dialogue import Dialogue
 from pace_ros.embedding import Embedder, Vector
 from pace_ros.embodiment import Audio, SpeechError, Voice
-from pace_ros.facts import FactExtractor
+from pace_ros.facts import FactExtractor, ProductNames
 from pace_ros.filler import ConflictJudge, ConflictMeter, FillerDesk, FillerFailed, FillerJob, PhraseBook
 from pace_ros.levels import Levels
 from pace_ros.live_turn import LiveTurn
@@ -55,6 +55,8 @@ MAY_FOLLOW = {
 PATIENCE = 8.0  # s: only a broken test or a broken robot waits that long
 BOOK = PhraseBook.read(packaged.config_dir() / 'fillers.yaml', 30)
 FACTS = FactExtractor.read(packaged.config_dir() / 'names.yaml', packaged.config_dir() / 'antonyms.yaml')
+NAMES = ProductNames.read(packaged.config_dir() / 'names.yaml')
+LEXICONS = packaged.config_dir() / 'lexicon'
 REMARKS = Remarks.read(packaged.config_dir() / 'remarks.yaml')
 KNOWLEDGE = """
 - id: colours
@@ -360,7 +362,8 @@ async def open_house(
     ledger = CostLedger(lambda: config().cost)
     levels = Levels(
         embedder=counting, cache=cache, knowledge=base,
-        volatility=Lexicon.read(packaged.config_dir() / 'lexicon'),
+        volatility=Lexicon.read(LEXICONS), scopes=ScopeReader.read(LEXICONS, NAMES), guards=Guards(FACTS),
+        personal=Personal.read(LEXICONS),
         router=Router(config, clock), ledger=ledger,
         fillers=FillerDesk(generator, BOOK, lambda: config().filler),
         facts=FACTS, conflicts=ConflictMeter(FACTS), judge=ConflictJudge(llm, lambda: config().filler, ledger),

@@ -4,12 +4,15 @@ from dataclasses import replace
 
 import pytest
 
+from pace_ros.aging import Aging, AgingRule
 from pace_ros.arms import Switches, switches
 from pace_ros.config import Config
 from pace_ros.settings import ConfigError, with_values
 from pace_ros.turn import Arm
 
-OWN = Switches(router='gated', filler='adaptive', volatility='deny', l0=True, l1=True, rag=True, persona=True)
+TTL = 3600.0
+NOTHING = Switches('static', 'off', Aging('off', TTL), l0=False, l1=False, rag=False, persona=False)
+OWN = Switches(router='gated', filler='adaptive', aging=Aging('deny', TTL), l0=True, l1=True, rag=True, persona=True)
 
 
 def test_without_an_arm_the_nodes_own_settings_hold() -> None:
@@ -19,7 +22,7 @@ def test_without_an_arm_the_nodes_own_settings_hold() -> None:
         'filler.mode': 'off', 'volatility.policy': 'ttl', 'l0.enabled': False, 'l1.enabled': False, 'l2.rag': False,
         'l2.persona': False,
     })
-    assert switches(turned, Arm()) == Switches('gated', 'off', 'ttl', l0=False, l1=False, rag=False, persona=False)
+    assert switches(turned, Arm()) == replace(NOTHING, router='gated', aging=Aging('ttl', TTL))
 
 
 @pytest.mark.parametrize(
@@ -34,7 +37,8 @@ def test_without_an_arm_the_nodes_own_settings_hold() -> None:
     ],
 )
 def test_an_arm_changes_the_switch_it_names_and_no_other(name: str, word: str, value: object) -> None:
-    assert switches(Config(), Arm(**{name: word})) == replace(OWN, **{name: value})
+    changed = {'aging': Aging(word, TTL)} if name == 'volatility' else {name: value}
+    assert switches(Config(), Arm(**{name: word})) == replace(OWN, **changed)
 
 
 @pytest.mark.parametrize('name', ['l0', 'l1', 'rag', 'persona'])
@@ -56,6 +60,13 @@ def test_an_unknown_word_is_refused_naming_switch_value_and_choices(name: str, w
 
 def test_the_reference_arms_of_the_paper_can_be_asked_for() -> None:
     pure = Arm('pure LLM', 'static', 'off', 'off', 'off', 'off', 'off', 'off')
-    assert switches(Config(), pure) == Switches('static', 'off', 'off', l0=False, l1=False, rag=False, persona=False)
+    assert switches(Config(), pure) == NOTHING
     deployed = Arm('PACE-static', 'static', 'fixed', 'off', 'on', 'on', 'on', 'on')
-    assert switches(Config(), deployed) == Switches('static', 'fixed', 'off', l0=True, l1=True, rag=True, persona=True)
+    assert switches(Config(), deployed) == replace(OWN, router='static', filler='fixed', aging=Aging('off', TTL))
+
+
+def test_rules_for_classes_hold_unless_an_experiment_sets_the_policy() -> None:
+    config = with_values(Config(), {'volatility.rules': ['price=off'], 'volatility.ttl': 60.0})
+    assert switches(config, Arm()).aging == Aging('deny', 60.0, (AgingRule('', 'price', 'off'),))
+    assert switches(config, Arm(volatility='deny')).aging == Aging('deny', 60.0)
+    assert switches(config, Arm(volatility='ttl')).as_arm('x').volatility == 'ttl'

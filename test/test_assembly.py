@@ -2,74 +2,31 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import threading
-from collections.abc import AsyncIterator
 from pathlib import Path as FilePath
 
-import numpy as np
 import pytest
-from harness import COLOURS, FOX, KNOWLEDGE, LIGHTHOUSE, MUSIC, Ledger, until
-from support import STALL, Script, ScriptedCloud, answer, scripted_cloud
+from harness import COLOURS, FOX, LIGHTHOUSE, MUSIC, Ledger, until
+from support import STALL, Script, answer, scripted_cloud
+from whole import ask, assembled, configured
 
 from pace_ros import assembly as assembly_module
 from pace_ros.assembly import Assembly, data_dir
-from pace_ros.cache import CacheEntry, LexiconError
+from pace_ros.cache import PatternError
 from pace_ros.clock import SystemClock
 from pace_ros.config import Config
-from pace_ros.embedding import Embedder
 from pace_ros.embodiment import SpeechError
 from pace_ros.embodiment.sink import NullSink
 from pace_ros.filler import PhraseError
-from pace_ros.live_turn import LiveTurn
 from pace_ros.llm import PersonaError
 from pace_ros.record import read_turns
 from pace_ros.retrieval import KnowledgeError
-from pace_ros.settings import ConfigError, with_values
+from pace_ros.settings import ConfigError
 from pace_ros.turn import Outcome, Path, Utterance
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures('one_encoder')]
 STORY = answer('Once upon a time.')
-
-
-@pytest.fixture(autouse=True)
-def one_encoder(embedder: Embedder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The session's encoder instead of another copy in memory."""
-    monkeypatch.setattr(assembly_module, 'open_embedder', lambda _settings: embedder)
-
-
-@pytest.fixture
-def knowledge(tmp_path: FilePath) -> FilePath:
-    path = tmp_path / 'knowledge.yaml'
-    path.write_text(KNOWLEDGE, encoding='utf-8')
-    return path
-
-
-def configured(tmp_path: FilePath, cloud: ScriptedCloud | None = None, **others: object) -> Config:
-    values = {
-        'data_dir': str(tmp_path / 'data'), 'l1.knowledge': [str(tmp_path / 'knowledge.yaml')], 'locale': 'en-US',
-        'filler.generator': False, 'speech.enabled': False, 'l2.retries': 0,
-        'l2.base_url': cloud.base_url if cloud else '',
-        **{name.replace('__', '.'): value for name, value in others.items()},
-    }
-    return with_values(Config(), values)
-
-
-@contextlib.asynccontextmanager
-async def assembled(config: Config) -> AsyncIterator[tuple[Assembly, Ledger]]:
-    outlet = Ledger()
-    whole = Assembly(lambda: config, SystemClock(), outlet=outlet, sink=NullSink())
-    try:
-        yield whole, outlet
-    finally:
-        await whole.aclose()
-
-
-async def ask(whole: Assembly, text: str) -> LiveTurn:
-    turn = whole.dialogue.submit(Utterance(text, SystemClock().monotonic()))
-    await until(lambda: turn.silent)
-    return turn
 
 
 async def test_it_answers_and_remembers_over_a_restart(tmp_path: FilePath, knowledge: FilePath) -> None:
@@ -82,7 +39,7 @@ async def test_it_answers_and_remembers_over_a_restart(tmp_path: FilePath, knowl
         assert len(cloud.requests) == 1
     records = list(read_turns(tmp_path / 'data' / 'turns.jsonl'))
     assert [record.path for record in records] == [Path.L2, Path.L1, Path.L0, Path.L1]
-    assert (tmp_path / 'data' / 'l0.npz').is_file()
+    assert (tmp_path / 'data' / 'l0.sqlite').is_file()
     assert knowledge.is_file()
 
 
@@ -109,7 +66,7 @@ async def test_nothing_is_kept_where_nothing_shall_be(tmp_path: FilePath, knowle
     ) as (whole, outlet):
         assert (await ask(whole, LIGHTHOUSE)).record.admitted
         assert whole.writer is None
-        assert whole.saver is None
+        assert whole.cache.file is None
         with pytest.raises(RuntimeError, match=r'l0\.file is none'):
             whole.save_cache()
         assert len(outlet.turns) == 1
@@ -117,7 +74,7 @@ async def test_nothing_is_kept_where_nothing_shall_be(tmp_path: FilePath, knowle
 
 
 async def test_files_may_be_named(tmp_path: FilePath, knowledge: FilePath) -> None:
-    cache, log, memory = tmp_path / 'x' / 'c.npz', tmp_path / 'y' / 't.jsonl', tmp_path / 'z' / 'r.json'
+    cache, log, memory = tmp_path / 'x' / 'c.sqlite', tmp_path / 'y' / 't.jsonl', tmp_path / 'z' / 'r.json'
     async with scripted_cloud(STORY) as cloud, assembled(
         configured(tmp_path, cloud, l0__file=str(cache), record__file=str(log), router__file=str(memory))
     ) as (whole, _outlet):
@@ -132,10 +89,24 @@ async def test_a_damaged_cache_file_starts_empty(
     tmp_path: FilePath, knowledge: FilePath, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / 'data').mkdir()
-    (tmp_path / 'data' / 'l0.npz').write_bytes(b'PK\x03\x04 damaged')
+    (tmp_path / 'data' / 'l0.sqlite').write_bytes(b'PK\x03\x04 damaged' * 1000)
     async with assembled(configured(tmp_path)) as (whole, _outlet):
         assert len(whole.cache) == 0
     assert any('the cache starts empty' in each.message for each in caplog.records)
+    assert len(list((tmp_path / 'data').glob('l0.sqlite.damaged-*'))) == 1
+
+
+async def test_a_second_node_on_the_same_file_keeps_its_cache_in_memory(
+    tmp_path: FilePath, knowledge: FilePath, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with scripted_cloud(STORY) as cloud:
+        config = configured(tmp_path, cloud)
+        async with assembled(config) as (first, _outlet), assembled(config) as (second, _other):
+            assert 'kept in memory only' in caplog.text
+            assert (await ask(second, LIGHTHOUSE)).record.admitted
+            with pytest.raises(RuntimeError, match='in use'):
+                second.save_cache()
+            assert (len(first.cache), len(second.cache)) == (0, 1)
 
 
 @pytest.mark.parametrize(('setting', 'environment', 'expected'), [
@@ -149,44 +120,6 @@ async def test_where_data_is_kept(
 ) -> None:
     monkeypatch.setenv('PACE_DATA_DIR', environment)
     assert data_dir(Config(data_dir=setting)) == FilePath(expected).expanduser()
-
-
-async def test_a_changed_entry_takes_its_answers_out_of_the_cache(tmp_path: FilePath, knowledge: FilePath) -> None:
-    async with scripted_cloud(STORY) as cloud, assembled(
-        configured(tmp_path, cloud, router__theta_direct=0.99)
-    ) as (whole, _outlet):
-        assert (await ask(whole, 'Which colours are there?')).record.entry_ids == ('colours',)
-        await ask(whole, LIGHTHOUSE)
-        assert len(whole.cache) == 2
-        knowledge.write_text(KNOWLEDGE.replace('red, blue', 'green, blue'), encoding='utf-8')
-        change = whole.reload_knowledge()
-        assert (change.added, change.changed, change.withdrawn) == ((), ('colours',), ())
-        assert [row.entry.question for row in whole.cache.rows()] == [LIGHTHOUSE]
-
-
-async def test_a_broken_knowledge_file_leaves_the_old_one_in_service(tmp_path: FilePath, knowledge: FilePath) -> None:
-    async with scripted_cloud(STORY) as cloud, assembled(configured(tmp_path, cloud)) as (whole, _outlet):
-        knowledge.write_text('- id: colours', encoding='utf-8')
-        with pytest.raises(KnowledgeError, match=r'knowledge\.yaml, line 1'):
-            whole.reload_knowledge()
-        assert (await ask(whole, COLOURS)).record.path is Path.L1
-
-
-async def test_invalidation_from_outside(tmp_path: FilePath, knowledge: FilePath, embedder: Embedder) -> None:
-    gate = asyncio.Event()
-    async with scripted_cloud(Script([gate, STORY])) as cloud, assembled(
-        configured(tmp_path, cloud)
-    ) as (whole, _outlet):
-        for number, (text, sources) in enumerate([('hook', ('hook',)), ('winter tyres', ()), ('seats', ('seats',))]):
-            vector = np.eye(embedder.dimension, dtype=np.float32)[number]
-            whole.cache.admit(CacheEntry(f'q{number}', text, 'en', sources, 0.0, None), vector)
-        turn = whole.dialogue.submit(Utterance(LIGHTHOUSE, SystemClock().monotonic()))
-        await until(lambda: cloud.requests)
-        assert whole.invalidate(['hook'], ['Winter Tyres']) == 2
-        gate.set()
-        await until(lambda: turn.silent)
-        assert (turn.record.outcome, turn.record.admitted) == (Outcome.ANSWERED, False)
-        assert [row.entry.answer for row in whole.cache.rows()] == ['seats']
 
 
 @pytest.mark.parametrize(('name', 'value', 'error', 'words'), [
@@ -207,10 +140,10 @@ async def test_a_missing_lexicon_is_named(
     tmp_path: FilePath, knowledge: FilePath, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def absent(_folder: FilePath) -> None:
-        raise LexiconError('There is no volatile.<language>.txt.')
+        raise PatternError('There is no volatile.<language>.txt.')
 
     monkeypatch.setattr(assembly_module.Lexicon, 'read', absent)
-    with pytest.raises(LexiconError):
+    with pytest.raises(PatternError):
         Assembly(lambda: configured(tmp_path), SystemClock(), outlet=Ledger(), sink=NullSink())
 
 

@@ -6,6 +6,7 @@ import math
 import pytest
 from harness import Ledger, ScriptedSink, ScriptedSynthesizer, until
 
+from pace_ros.aging import Aging
 from pace_ros.arms import Switches
 from pace_ros.clock import VirtualClock
 from pace_ros.control import Decision
@@ -13,7 +14,7 @@ from pace_ros.embodiment import Voice
 from pace_ros.live_turn import LiveTurn
 from pace_ros.turn import Arm, Content, FrameKind, Modality, Outcome, Path, ResponseFrame, TurnRecord, Utterance
 
-SWITCHES = Switches('static', 'fixed', 'deny', l0=True, l1=True, rag=True, persona=True)
+SWITCHES = Switches('static', 'fixed', Aging('deny', 3600.0), l0=True, l1=True, rag=True, persona=True)
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ async def test_the_final_words_take_over_what_was_asked_ahead(folder: FilePath, 
         assert len(cloud.requests) == 1
         assert house.embedder.seen.count(NAMELESS) + house.embedder.seen.count(LIGHTHOUSE) == 1, 'embedded once'
         assert record.admitted
-        assert [row.entry.question for row in house.cache.rows()] == [LIGHTHOUSE]
+        assert [row.entry.question for row in house.cache.entries()] == [LIGHTHOUSE]
         state = house.levels.router.state()
         assert state.ttft_samples == 1
         assert house.levels.ledger.per_turn()[0] == record.tokens_in + record.tokens_out
@@ -93,7 +93,7 @@ async def test_other_words_cancel_it_without_a_trace_but_its_cost(folder: FilePa
         assert (record.speculation, record.answer) == ('dropped: another question', 'Moo.')
         assert len(cloud.requests) == 2
         assert record.tokens_wasted > 0
-        assert [row.entry.question for row in house.cache.rows()] == [FOX]
+        assert [row.entry.question for row in house.cache.entries()] == [FOX]
         assert house.levels.router.state().ttft_samples == 1
         spent, _ = house.levels.ledger.per_turn()
         assert spent == record.tokens_in + record.tokens_out + record.tokens_wasted
@@ -388,7 +388,7 @@ async def test_an_answer_begun_on_old_knowledge_is_not_cached(folder: FilePath, 
     async with scripted_cloud(STORY) as cloud, open_house(folder, embedder, cloud, ON) as house:
         whisper(house, LIGHTHOUSE)
         await until(lambda: cloud.requests and prepared(house))
-        house.cascade.knowledge_changed()
+        house.cache.invalidate(terms=['lighthouse'])
         record = await house.ask(LIGHTHOUSE, utterance_id='u')
         assert (record.speculation, record.admitted) == ('used', False)
 

@@ -1,11 +1,18 @@
-"""L0: the semantic cache, what may enter it, and its file."""
+"""L0: the semantic cache, what may enter it, what guards it, and its file."""
 from pace_ros.cache.admission import Admission, admit
-from pace_ros.cache.entry import CacheEntry, CacheMatch
-from pace_ros.cache.persistence import CacheFileError
+from pace_ros.cache.cache_file import CacheFileError
+from pace_ros.cache.change_rate import ChangeRates, Proposal
+from pace_ros.cache.entry import CacheEntry, CacheMatch, Source, StoredEntry
+from pace_ros.cache.guards import Guards
+from pace_ros.cache.patterns import PatternError
+from pace_ros.cache.personal import Personal
 from pace_ros.cache.saver import CacheSaver
-from pace_ros.cache.scope import scope_of
-from pace_ros.cache.semantic_cache import CacheRow, SemanticCache
-from pace_ros.cache.volatility import Lexicon, LexiconError, Verdict, VolatilityClassifier
+from pace_ros.cache.scope import Scope, ScopeReader, scope_of
+from pace_ros.cache.semantic_cache import SemanticCache
+from pace_ros.cache.volatility import EitherClassifier, Lexicon, Verdict, VolatilityClassifier
+from pace_ros.cache.volatility_head import LEARNED, HeadError, LearnedClassifier
 
-__all__ = ['Admission', 'CacheEntry', 'CacheFileError', 'CacheMatch', 'CacheRow', 'CacheSaver', 'Lexicon',
-           'LexiconError', 'SemanticCache', 'Verdict', 'VolatilityClassifier', 'admit', 'scope_of']
+__all__ = ['LEARNED', 'Admission', 'CacheEntry', 'CacheFileError', 'CacheMatch', 'CacheSaver', 'ChangeRates',
+           'EitherClassifier', 'Guards', 'HeadError', 'LearnedClassifier', 'Lexicon', 'PatternError', 'Personal',
+           'Proposal', 'Scope', 'ScopeReader', 'SemanticCache', 'Source', 'StoredEntry', 'Verdict',
+           'VolatilityClassifier', 'admit', 'scope_of']

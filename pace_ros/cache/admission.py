@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pace_ros.aging import STABLE, Aging
+
 
 @dataclass(frozen=True)
 class Admission:
@@ -13,10 +15,11 @@ class Admission:
     ttl: float | None = None
 
 
-def admit(*, volatile: bool, policy: str, ttl: float) -> Admission:
-    """Volatile and deny: rejected; volatile and ttl: kept ``ttl`` s; everything else is kept until evicted."""
-    if not volatile or policy == 'off':
-        return Admission(True, 'stable' if not volatile else 'volatility off')
+def admit(aging: Aging, category: str, locale: str) -> Admission:
+    """By the policy for the class of volatility: deny rejects, ttl keeps for its life, off keeps until evicted."""
+    policy, ttl = aging.of(category, locale)
+    if policy == 'deny':
+        return Admission(False, f'{category}: deny')
     if policy == 'ttl':
-        return Admission(True, 'volatile: ttl', ttl)
-    return Admission(False, 'volatile: deny')
+        return Admission(True, f'{category}: ttl {ttl:g} s', ttl)
+    return Admission(True, category if category == STABLE else f'{category}: off')

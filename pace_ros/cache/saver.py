@@ -1,44 +1,40 @@
-"""Saves a changed cache now and then, off the path of any turn."""
+"""Brings a changed cache to disk now and then, off the path of any turn."""
 from __future__ import annotations
 
 import logging
 import threading
 from collections.abc import Callable
-from pathlib import Path
 
-from pace_ros.cache import persistence
 from pace_ros.cache.semantic_cache import SemanticCache
 
 log = logging.getLogger(__name__)
 
 
 class CacheSaver:
-    """A thread that writes the cache every ``period()`` seconds if it has changed, and once more on ``close``."""
+    """A thread that flushes the cache every ``period()`` seconds if it has changed, and once more on ``close``.
 
-    def __init__(self, cache: SemanticCache, path: Path, fingerprint: str, period: Callable[[], float]) -> None:
+    ``error`` says why the last flush failed, empty if it did not.
+    """
+
+    def __init__(self, cache: SemanticCache, period: Callable[[], float]) -> None:
         self._cache = cache
-        self._path = path
-        self._fingerprint = fingerprint
         self._period = period
         self._saved = cache.version
-        self._writing = threading.Lock()
         self._stopping = threading.Event()
         self.error = ''
         self._thread = threading.Thread(target=self._run, name='cache-saver', daemon=True)
         self._thread.start()
 
     def save(self) -> int:
-        """Write the cache now and return the number of entries written. Raises OSError."""
-        with self._writing:
-            version = self._cache.version
-            rows = self._cache.rows()
-            persistence.save(self._path, rows, self._fingerprint)
-            self._saved = version
-            self.error = ''
-            return len(rows)
+        """Flush the cache now and return the number of its entries. Raises OSError."""
+        version = self._cache.version
+        count = self._cache.flush()
+        self._saved = version
+        self.error = ''
+        return count
 
     def close(self) -> None:
-        """Stop the thread and write what has changed."""
+        """Stop the thread and flush what has changed."""
         self._stopping.set()
         self._thread.join(timeout=1.5)
         self._save_if_changed()

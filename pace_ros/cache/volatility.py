@@ -1,72 +1,88 @@
 """Does the answer to a question age? vol(q) -> {stable, volatile}."""
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from pace_ros.language import language, normal_form
+from pace_ros.cache.patterns import PatternError, PatternLists
+from pace_ros.embedding import Vector
+
+LexiconError = PatternError
+STABLE_SECTION = 'stable'
+OTHER = 'other'  # the class of a line that stands in no section
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The class of a question, with the reason for it."""
+    """Volatile or stable, with the reason; ``category`` is the class of volatility, empty if stable."""
 
     volatile: bool
     reason: str
+    category: str = ''
 
 
 class VolatilityClassifier(Protocol):
     """The narrow interface behind which a classifier may be exchanged."""
 
-    def classify(self, question: str, locale: str) -> Verdict:
+    @property
+    def needs_vector(self) -> bool:
+        """Whether it judges by the question's sentence vector."""
+        ...
+
+    def classify(self, question: str, locale: str, vector: Vector | None = None) -> Verdict:
         """Say whether the answer to ``question`` is time-sensitive."""
         ...
 
 
-class LexiconError(ValueError):
-    """A lexicon line that is no pattern; the message names file and line."""
-
-
 class Lexicon:
-    """One pattern a line, matched anywhere in the normalised question; tuned for recall on *volatile*."""
+    """Pattern files tuned for recall on *volatile*; the first line that matches decides, its section is the class.
 
-    def __init__(self, patterns: Mapping[str, Sequence[re.Pattern[str]]]) -> None:
-        self._patterns = dict(patterns)
+    A line in the section ``[stable]`` calls a question stable that would match a later line.
+    """
+
+    needs_vector = False
+
+    def __init__(self, patterns: PatternLists) -> None:
+        self._patterns = patterns
 
     @classmethod
     def read(cls, folder: Path) -> Lexicon:
         """Read ``volatile.<language>.txt`` files. Raises LexiconError naming the line, or if there is no file."""
-        patterns: dict[str, list[re.Pattern[str]]] = {}
-        for path in sorted(folder.glob('volatile.*.txt')):
-            try:
-                lines = path.read_text(encoding='utf-8-sig').splitlines()
-            except (OSError, UnicodeDecodeError) as error:
-                raise LexiconError(f'{path} cannot be read: {error}.') from error
-            patterns[path.name.split('.')[1]] = [
-                _compiled(path, number, line)
-                for number, line in enumerate(lines, start=1)
-                if line.strip() and not line.startswith('#')
-            ]
-        if not patterns:
-            raise LexiconError(f'There is no volatile.<language>.txt in {folder}.')
-        return cls(patterns)
+        return cls(PatternLists.read(folder, 'volatile'))
 
-    def classify(self, question: str, locale: str) -> Verdict:
-        """Volatile iff a pattern of the question's language matches; without patterns for it, any language's."""
-        text = normal_form(question)
-        mine = self._patterns.get(language(locale))
-        everyones = [pattern for patterns in self._patterns.values() for pattern in patterns]
-        for pattern in mine if mine is not None else everyones:
-            if pattern.search(text):
-                return Verdict(True, f'lexicon: {pattern.pattern}')
-        return Verdict(False, 'no pattern')
+    @property
+    def categories(self) -> set[str]:
+        """The classes of volatility it knows."""
+        return {section or OTHER for section in self._patterns.sections} - {STABLE_SECTION}
+
+    def classify(self, question: str, locale: str, vector: Vector | None = None) -> Verdict:
+        """Volatile by the first line of the question's language that matches; without a list for it, of any."""
+        line = self._patterns.find(question, locale)
+        if line is None:
+            return Verdict(False, 'no line of the lexicon')
+        reason = f'lexicon line {line.number}: {line.pattern}'
+        if line.section == STABLE_SECTION:
+            return Verdict(False, reason)
+        return Verdict(True, reason, line.section or OTHER)
 
 
-def _compiled(path: Path, number: int, line: str) -> re.Pattern[str]:
-    try:
-        return re.compile(line.strip())
-    except re.error as error:
-        raise LexiconError(f'{path}, line {number}: {line.strip()!r} is no pattern: {error}.') from error
+class EitherClassifier:
+    """Volatile if one of two classifiers says so, the first one asked first; the reason is that one's."""
+
+    def __init__(self, first: VolatilityClassifier, second: VolatilityClassifier) -> None:
+        self._first = first
+        self._second = second
+
+    @property
+    def needs_vector(self) -> bool:
+        """Whether one of the two does."""
+        return self._first.needs_vector or self._second.needs_vector
+
+    def classify(self, question: str, locale: str, vector: Vector | None = None) -> Verdict:
+        """Volatile by the first that says so; stable with the first's reason."""
+        first = self._first.classify(question, locale, vector)
+        if first.volatile:
+            return first
+        second = self._second.classify(question, locale, vector)
+        return second if second.volatile else first

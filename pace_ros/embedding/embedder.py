@@ -14,7 +14,9 @@ class EmbeddingError(RuntimeError):
 
 
 class DegenerateText(ValueError):
-    """A text that has no direction in the vector space (zero or non-finite vector)."""
+    """A text that has no direction of its own in the vector space: nothing in it means anything, or not all of it fits
+    the encoder's window, or its vector is zero or not finite.
+    """
 
 
 class Embedder(Protocol):
@@ -31,12 +33,18 @@ class Embedder(Protocol):
         ...
 
     def embed(self, text: str) -> Vector:
-        """Encode a question as a unit vector, shape (d,). Raises DegenerateText if it has no direction."""
+        """Encode a question as a unit vector, shape (d,). Raises DegenerateText, also for what would be cut."""
         ...
 
     def embed_passage(self, text: str) -> Vector:
         """Encode a passage as a unit vector, shape (d,). Raises DegenerateText if it has no direction."""
         ...
+
+
+def check_meaning(text: str) -> None:
+    """Raise DegenerateText for a text without a letter or digit."""
+    if not any(char.isalnum() for char in text):
+        raise DegenerateText('the text has neither letter nor digit')
 
 
 def unit(vector: npt.NDArray[np.floating]) -> Vector:

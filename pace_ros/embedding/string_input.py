@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pace_ros.embedding.embedder import EmbeddingError, Vector, unit
+from pace_ros.embedding.embedder import EmbeddingError, Vector, check_meaning, unit
 from pace_ros.embedding.onnx_session import file_hash, open_session
 
 
@@ -28,6 +28,7 @@ class StringInputEmbedder:
 
     def embed(self, text: str) -> Vector:
         """Encode a question, shape (d,)."""
+        check_meaning(text)
         return self._encode(self._query_prefix + text)
 
     def embed_passage(self, text: str) -> Vector:

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from tokenizers import Tokenizer
 
-from pace_ros.embedding.embedder import EmbeddingError, Vector, unit
+from pace_ros.embedding.embedder import DegenerateText, EmbeddingError, Vector, check_meaning, unit
 from pace_ros.embedding.onnx_session import file_hash, open_session
 
 WINDOW = 512
@@ -47,14 +47,18 @@ class TokenInputEmbedder:
 
     def embed(self, text: str) -> Vector:
         """Encode a question, shape (d,)."""
-        return self._encode(self._query_prefix + text)
+        check_meaning(text)
+        return self._encode(self._query_prefix + text, whole=True)
 
     def embed_passage(self, text: str) -> Vector:
         """Encode a passage, shape (d,)."""
         return self._encode(self._passage_prefix + text)
 
-    def _encode(self, text: str) -> Vector:
+    def _encode(self, text: str, *, whole: bool = False) -> Vector:
+        """``whole``: refuse a text of which the window would cut a part, with whatever stands in it."""
         encoding = self._tokenizer.encode(text)
+        if whole and encoding.overflowing:
+            raise DegenerateText(f'the text is longer than the {WINDOW} tokens the encoder reads')
         ids = np.array([encoding.ids], dtype=np.int64)
         mask = np.array([encoding.attention_mask], dtype=np.int64)
         feed = {'input_ids': ids, 'attention_mask': mask, 'token_type_ids': np.zeros_like(ids)}

@@ -49,9 +49,13 @@ class InFlight:
         await self._settled.wait()
         return self._speaks
 
+    def end(self) -> None:
+        """End the request: no further piece comes."""
+        self._task.cancel()
+
     async def aclose(self) -> None:
         """End the request and wait until it has ended."""
-        self._task.cancel()
+        self.end()
         await asyncio.wait([self._task])
 
     async def __aenter__(self) -> InFlight:

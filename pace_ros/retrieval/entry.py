@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import datetime
+import functools
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -24,6 +26,11 @@ class KnowledgeEntry:
     source: str = ''
     valid_until: datetime.date | None = None
 
+    @functools.cached_property
+    def version(self) -> str:
+        """A digest of all that the entry says: another one whenever it has changed."""
+        return hashlib.sha256(repr(self).encode('utf-8', 'backslashreplace')).hexdigest()[:16]
+
     @property
     def is_passage(self) -> bool:
         """Whether the entry may inform an answer but is none itself."""
@@ -41,10 +48,28 @@ class KnowledgeEntry:
         """Whether the entry may be used on this day."""
         return self.valid_until is None or today <= self.valid_until
 
+    @property
+    def expires(self) -> float | None:
+        """The wall time (s) at which its last day ends here, None if it has none."""
+        if self.valid_until is None or self.valid_until == datetime.date.max:
+            return None
+        midnight = datetime.datetime.combine(self.valid_until + datetime.timedelta(days=1), datetime.time())
+        return midnight.timestamp()
+
+
+@dataclass(frozen=True)
+class Wording:
+    """One of an entry's questions, with its language and its cosine to what was asked."""
+
+    question: str
+    locale: str
+    score: float
+
 
 @dataclass(frozen=True)
 class RetrievalHit:
-    """An entry with the cosine of its best matching question or passage."""
+    """An entry with the cosine of its best matching question or passage, and its questions near by, nearest first."""
 
     entry: KnowledgeEntry
     score: float
+    wordings: tuple[Wording, ...] = ()

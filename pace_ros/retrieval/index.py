@@ -9,7 +9,7 @@ import numpy as np
 
 from pace_ros.embedding import Embedder, Vector
 from pace_ros.nearest import nearest
-from pace_ros.retrieval.entry import KnowledgeEntry, RetrievalHit
+from pace_ros.retrieval.entry import KnowledgeEntry, RetrievalHit, Wording
 
 
 class KnowledgeIndex:
@@ -17,15 +17,16 @@ class KnowledgeIndex:
 
     def __init__(self, entries: Sequence[KnowledgeEntry], embedder: Embedder) -> None:
         self.entries = {entry.entry_id: entry for entry in entries}
-        self._owner: list[KnowledgeEntry] = []
+        self._rows: list[tuple[KnowledgeEntry, str, str]] = []  # entry, question and language, both empty for a passage
         vectors: list[Vector] = []
         for entry in entries:
-            for question in (question for group in entry.questions.values() for question in group):
-                vectors.append(embedder.embed(question))
-                self._owner.append(entry)
+            for locale, questions in entry.questions.items():
+                for question in questions:
+                    vectors.append(embedder.embed(question))
+                    self._rows.append((entry, question, locale))
             if entry.is_passage:
                 vectors.append(embedder.embed_passage(next(iter(entry.answers.values()))))
-                self._owner.append(entry)
+                self._rows.append((entry, '', ''))
         self._index = faiss.IndexFlatIP(embedder.dimension)
         self._index.add(np.stack(vectors))
         self._most = max(sum(map(len, entry.questions.values())) for entry in entries)
@@ -40,9 +41,16 @@ class KnowledgeIndex:
             wanted = min(self._index.ntotal, wanted * 4)  # entries out of date took the places
 
     def _best(self, vector: Vector, wanted: int, today: datetime.date) -> list[RetrievalHit]:
-        best: dict[str, RetrievalHit] = {}
+        best: dict[str, float] = {}
+        near: dict[str, list[Wording]] = {}
         for row, score in nearest(self._index, vector, wanted):
-            entry = self._owner[row]
-            if entry.entry_id not in best and entry.is_valid(today):
-                best[entry.entry_id] = RetrievalHit(entry, score)
-        return list(best.values())
+            entry, question, locale = self._rows[row]
+            if not entry.is_valid(today):
+                continue
+            best.setdefault(entry.entry_id, score)
+            if question:
+                near.setdefault(entry.entry_id, []).append(Wording(question, locale, score))
+        return [
+            RetrievalHit(self.entries[entry_id], score, tuple(near.get(entry_id, ())))
+            for entry_id, score in best.items()
+        ]

@@ -23,6 +23,10 @@ class KnowledgeStore(Protocol):
         """The ``k`` entries nearest to a question vector of shape (d,), best first."""
         ...
 
+    def serves(self, entry: KnowledgeEntry) -> bool:
+        """Whether an entry found earlier may still be used: neither changed nor withdrawn nor out of date."""
+        ...
+
 
 @dataclass(frozen=True)
 class KnowledgeChange:
@@ -59,7 +63,16 @@ class KnowledgeBase:
 
     def search(self, vector: Vector, k: int) -> list[RetrievalHit]:
         """The ``k`` entries valid today that are nearest to a question vector of shape (d,), best first."""
-        return self._index.search(vector, k, datetime.date.fromtimestamp(self._clock.wall()))
+        return self._index.search(vector, k, self._today())
+
+    def serves(self, entry: KnowledgeEntry) -> bool:
+        """Whether an entry found earlier may still be used: neither changed nor withdrawn nor out of date."""
+        now = self._index.entries.get(entry.entry_id)
+        return now is not None and now.version == entry.version and now.is_valid(self._today())
+
+    def versions(self) -> dict[str, str]:
+        """The versions of the entries in service, by id."""
+        return {key: entry.version for key, entry in self._index.entries.items()}
 
     def reload(self, on_change: Callable[[KnowledgeChange], None] = lambda _change: None) -> KnowledgeChange:
         """Read the files again and exchange all entries at once.
@@ -78,6 +91,9 @@ class KnowledgeBase:
             self._index = new
             on_change(change)
             return change
+
+    def _today(self) -> datetime.date:
+        return datetime.date.fromtimestamp(self._clock.wall())
 
     def _read(self) -> KnowledgeIndex:
         try:

@@ -104,6 +104,8 @@ def turn_message(record: TurnRecord, stamp: Time) -> msg.Turn:
         filler_conflict=record.filler_conflict,
         speculation=record.speculation,
         hedge=record.hedge,
+        scope=record.scope,
+        refused=list(record.refused),
     )
     message.header.stamp = stamp
     return message

@@ -16,7 +16,7 @@ def diagnose(name: str, assembly: Assembly, config: Config) -> DiagnosticArray:
     statuses = [
         _status(name, *parts)
         for parts in (
-            _l0(assembly), _l1(assembly), _l2(assembly), _router(assembly, state),
+            _l0(assembly, config), _l1(assembly), _l2(assembly), _router(assembly, state),
             _filler(assembly, config, state),
             _speech(assembly, config),
         )
@@ -37,13 +37,16 @@ def _status(name: str, level: str, severity: bytes, message: str, values: dict[s
 Parts = tuple[str, bytes, str, dict[str, object]]
 
 
-def _l0(assembly: Assembly) -> Parts:
+def _l0(assembly: Assembly, config: Config) -> Parts:
     cache = assembly.cache
     values: dict[str, object] = {
-        'entries': len(cache), 'lookups': cache.lookups, 'hits': cache.hits, 'stale rejects': cache.stale_rejects
+        'entries': len(cache), 'lookups': cache.lookups, 'hits': cache.hits, 'stale rejects': cache.stale_rejects,
+        'volatility': ' '.join((config.volatility.policy, *config.volatility.rules)),
+        **{f'changes of {category}': str(proposal)
+           for category, proposal in assembly.freshness.proposals(config.volatility.target_stale).items()},
     }
-    error = assembly.saver.error if assembly.saver else ''
-    return 'L0', WARN if error else OK, f'cannot be saved: {error}' if error else f'{len(cache)} entries', values
+    error = assembly.cache_error or cache.error or assembly.saver.error
+    return 'L0', WARN if error else OK, f'not kept: {error}' if error else f'{len(cache)} entries', values
 
 
 def _l1(assembly: Assembly) -> Parts:

@@ -52,12 +52,12 @@ class Services:
 
     async def _invalidate(self, request: Invalidate.Request, response: Invalidate.Response) -> Invalidate.Response:
         response.removed = await self._beside_loop(
-            self._assembly.invalidate, list(request.entry_ids), list(request.terms)
+            self._assembly.freshness.invalidate, list(request.entry_ids), list(request.terms)
         )
         return response
 
     def _reload(self) -> str:
-        return str(self._assembly.reload_knowledge())
+        return str(self._assembly.freshness.reload())
 
     def _clear(self) -> str:
         return f'{self._assembly.cache.clear()} answers removed'

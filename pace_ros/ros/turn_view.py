@@ -57,9 +57,10 @@ def summary(turn: msg.Turn) -> str:
     style = 'green' if outcome is Outcome.ANSWERED else 'red'
     filler = f', filler at {seconds(turn.filler_elapsed)}' if turn.filler_shown else ''
     reason = f', {escape(turn.reason)}' if turn.reason else ''
+    refused = f', refused {escape("; ".join(turn.refused))}' if turn.refused else ''
     return (
         f'[{style}]{outcome.name}[/] by {Path(turn.path).name}: PTFR {seconds(turn.ptfr)}, '
-        f'PL {seconds(turn.perceived_latency)}{filler}{reason}'
+        f'PL {seconds(turn.perceived_latency)}{filler}{reason}{refused}'
     )
 
 

@@ -2,19 +2,17 @@ from __future__ import annotations
 
 import itertools
 import math
-import threading
-from random import Random
+import sqlite3
+from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from pace_ros.cache import CacheEntry, CacheRow, SemanticCache
+from pace_ros.cache.cache_file import CacheFileError
+from pace_ros.cache.entry import CacheEntry, Source, StoredEntry
+from pace_ros.cache.semantic_cache import MAX_ASKED, SemanticCache
 from pace_ros.clock import VirtualClock
 from pace_ros.embedding import Vector
-from pace_ros.language import normal_form
 
 DIMENSION = 4
 START = 1_800_000_000.0
@@ -35,7 +33,8 @@ def entry(
     written: float = START,
     expires: float | None = None,
 ) -> CacheEntry:
-    return CacheEntry(question, answer or f'answer to {question}', scope, sources, written, expires)
+    built_on = tuple(Source(each, '1') for each in sources)
+    return CacheEntry(question, answer or f'answer to {question}', scope, built_on, written, expires)
 
 
 @pytest.fixture
@@ -50,7 +49,18 @@ def cache(clock: VirtualClock) -> SemanticCache:
 
 
 def questions(cache: SemanticCache) -> set[str]:
-    return {row.entry.question for row in cache.rows()}
+    return {each.entry.question for each in cache.entries()}
+
+
+def weights(cache: SemanticCache) -> dict[str, float]:
+    rows = cache._held.rows
+    return {each.entry.question: float(rows.weight[rows.of(each.entry_id)]) for each in cache.entries()}
+
+
+def vector_of(cache: SemanticCache, entry_id: int) -> list[float]:
+    row = cache._held.store.read(entry_id)
+    assert row is not None
+    return row.vector.tolist()
 
 
 # -- the same words again -------------------------------------------------------------------------------------------
@@ -257,10 +267,9 @@ def test_weights_are_the_decayed_sum_of_uses(clock: VirtualClock, cache: Semanti
     for before, now in itertools.pairwise(uses):
         clock.advance(now - before)
         cache.recall_exact('a', 'en')
-    (row,) = cache.rows()
     now = clock.wall()
     expected = math.log2(sum(2 ** ((START + use - now) / 10.0) for use in uses)) + now / 10.0
-    assert row.weight == pytest.approx(expected, abs=1e-6)
+    assert weights(cache)['a'] == pytest.approx(expected, abs=1e-6)
 
 
 def test_eviction_stays_right_at_the_shipped_half_life_and_todays_date(clock: VirtualClock) -> None:
@@ -346,36 +355,377 @@ def test_blank_terms_remove_nothing(cache: SemanticCache) -> None:
     assert len(cache) == 1
 
 
+# -- candidates that differ -----------------------------------------------------------------------------------------
+
+
+def test_a_candidate_that_differs_is_passed_over_for_the_next_and_the_reason_kept(cache: SemanticCache) -> None:
+    cache.admit(entry('seats of the Lark'), at(0.99))
+    cache.admit(entry('seats of the Orvane'), at(0.97))
+    match = cache.recall(at(1.0), 'en', 0.95, lambda question: 'other model' if 'Lark' in question else '')
+    assert match.entry is not None
+    assert match.entry.question == 'seats of the Orvane'
+    assert (match.entry_id, match.refused) == (2, ('1: other model',))
+    assert match.score == pytest.approx(0.97, abs=1e-6)
+    assert cache.would_hit('?', at(1.0), 'en', 0.95, lambda question: 'x' if 'Lark' in question else '')
+
+
+def test_candidates_that_all_differ_are_a_miss_with_the_best_score(cache: SemanticCache) -> None:
+    cache.admit(entry('a'), at(0.99))
+    cache.admit(entry('b'), at(0.97))
+    match = cache.recall(at(1.0), 'en', 0.95, lambda _question: 'polarity')
+    assert (match.entry, match.refused) == (None, ('1: polarity', '2: polarity'))
+    assert match.score == pytest.approx(0.99, abs=1e-6)
+    assert not cache.would_hit('?', at(1.0), 'en', 0.95, lambda _question: 'polarity')
+    assert cache.hits == 0
+
+
+def test_candidates_below_the_threshold_are_not_asked(cache: SemanticCache) -> None:
+    cache.admit(entry('far'), at(0.9))
+    asked: list[str] = []
+    cache.recall(at(1.0), 'en', 0.95, lambda question: asked.append(question) or '')
+    assert asked == []
+
+
+def test_after_so_many_candidates_asked_it_is_a_miss(clock: VirtualClock) -> None:
+    cache = SemanticCache(dimension=DIMENSION, capacity=100, half_life=10.0, clock=clock)
+    for number in range(MAX_ASKED + 10):
+        cache.admit(entry(f'q{number}'), at(1.0))
+    asked: list[str] = []
+    match = cache.recall(at(1.0), 'en', 0.95, lambda question: asked.append(question) or 'other')
+    assert match.entry is None
+    assert len(asked) == len(match.refused) == MAX_ASKED
+
+
+# -- what means nothing ---------------------------------------------------------------------------------------------
+
+DEGENERATE = {
+    'nan': np.full(DIMENSION, np.nan, np.float32),
+    'one nan': np.array([1, 0, 0, np.nan], np.float32),
+    'infinite': np.array([np.inf, 0, 0, 0], np.float32),
+    'zero': np.zeros(DIMENSION, np.float32),
+    'too long': 2 * at(1.0),
+    'too short': at(1.0) / 2,
+    'other dimension': np.array([1, 0, 0], np.float32),
+    'matrix': at(1.0)[None, :],
+}
+
+
+@pytest.mark.parametrize('vector', DEGENERATE.values(), ids=DEGENERATE)
+def test_a_vector_that_is_no_unit_vector_is_neither_hit_nor_stored(cache: SemanticCache, vector: Vector) -> None:
+    cache.admit(entry('a'), at(1.0))
+    match = cache.recall(vector, 'en', -1.0)
+    assert match.entry is None
+    assert math.isnan(match.score)
+    assert not cache.would_hit('?', vector, 'en', -1.0)
+    assert not cache.admit(entry('b'), vector)
+    assert questions(cache) == {'a'}
+
+
+@pytest.mark.parametrize('question', ['', '  ', '?!', '。。。', '——', '\u200b'])
+def test_a_question_without_letter_or_digit_is_not_stored(cache: SemanticCache, question: str) -> None:
+    assert not cache.admit(entry(question), at(1.0))
+    assert len(cache) == 0
+
+
+@pytest.mark.parametrize('broken', [
+    entry('half \ud83d'), entry('a', 'half \ud83d'), entry('a\0b'), entry('a', 'b\0'), entry('a', sources=('\ud83d',)),
+    entry('a', written=math.nan), entry('a', written=math.inf), entry('a', expires=math.nan),
+])
+def test_what_cannot_be_written_is_not_stored(cache: SemanticCache, broken: CacheEntry) -> None:
+    assert not cache.admit(broken, at(1.0))
+    assert (len(cache), cache.error) == (0, '')
+    assert cache.recall_exact(broken.question, 'en').entry is None
+
+
+# -- changes while an answer is being made --------------------------------------------------------------------------
+
+
+def test_an_answer_begun_before_a_change_that_touches_it_is_not_admitted(cache: SemanticCache) -> None:
+    before = cache.epoch
+    cache.invalidate(sources=['price'])
+    assert not cache.admit(entry('a', sources=('seats', 'price')), at(1.0), since=before)
+    assert cache.admit(entry('b', sources=('seats',)), at(1.0), since=before)
+    assert cache.admit(entry('c', sources=('price',)), at(1.0), since=cache.epoch)
+    assert questions(cache) == {'b', 'c'}
+
+
+def test_an_answer_begun_before_a_term_was_invalidated_is_not_admitted_if_it_names_it(cache: SemanticCache) -> None:
+    before = cache.epoch
+    cache.invalidate(terms=['  LARK!'])
+    assert not cache.admit(entry('the lark?'), at(1.0), since=before)
+    assert not cache.admit(entry('smallest?', 'The Lark.'), at(1.0), since=before)
+    assert cache.admit(entry('the orvane?'), at(1.0), since=before)
+
+
+def test_nothing_begun_before_a_clear_is_admitted(cache: SemanticCache) -> None:
+    before = cache.epoch
+    cache.clear()
+    assert not cache.admit(entry('a'), at(1.0), since=before)
+    assert cache.admit(entry('a'), at(1.0), since=cache.epoch)
+
+
+def test_a_change_that_names_nothing_is_none(cache: SemanticCache) -> None:
+    before = cache.epoch
+    cache.invalidate(terms=['', '?!'])
+    cache.drop_outdated({})
+    assert cache.epoch == before
+
+
+def test_what_began_before_the_oldest_change_known_is_refused(cache: SemanticCache) -> None:
+    before = cache.epoch
+    for number in range(1_000):
+        cache.invalidate(sources=[f's{number}'])
+    assert cache.admit(entry('a'), at(1.0), since=before)
+    cache.invalidate(sources=['one more'])
+    assert not cache.admit(entry('b'), at(1.0), since=before)
+    assert cache.admit(entry('b'), at(1.0), since=before + 1)
+
+
+def test_answers_on_another_version_or_on_withdrawn_knowledge_are_outdated(cache: SemanticCache) -> None:
+    before = cache.epoch
+    for question, source in (('same', Source('a', '1')), ('older', Source('b', '1')), ('gone', Source('c', '1'))):
+        cache.admit(CacheEntry(question, 'x', 'en', (source,), START, None), at(1.0))
+    assert cache.drop_outdated({'a': '1', 'b': '2'}) == 2
+    assert questions(cache) == {'same'}
+    assert not cache.admit(entry('again', sources=('b',)), at(1.0), since=before)
+    assert cache.admit(entry('other', sources=('a',)), at(1.0), since=before)
+
+
 # -- across a restart -----------------------------------------------------------------------------------------------
 
 
-def test_restoring_gives_back_entries_vectors_and_standing(clock: VirtualClock, cache: SemanticCache) -> None:
-    cache.admit(entry('often'), at(1.0))
-    cache.recall_exact('often', 'en')
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / 'sub' / 'l0.sqlite'
+
+
+def opened(file: Path, clock: VirtualClock, **settings: object) -> SemanticCache:
+    options = {'dimension': DIMENSION, 'capacity': 3, 'half_life': 10.0, 'fingerprint': 'e-4'} | settings
+    return SemanticCache(clock=clock, file=file, **options)  # type: ignore[arg-type]
+
+
+def everything(cache: SemanticCache) -> dict[StoredEntry, tuple[list[float], float]]:
+    return {
+        each: (vector_of(cache, each.entry_id), weights(cache)[each.entry.question]) for each in cache.entries()
+    }
+
+
+def test_a_restart_gives_back_entries_ids_vectors_and_use(file: Path, clock: VirtualClock) -> None:
+    cache = opened(file, clock)
+    often = CacheEntry('often', 'yes', 'en', (Source('s', '2'),), START, START + 90, 'price: ttl', 'price')
+    cache.admit(often, at(1.0))
     clock.advance(5)
-    cache.admit(entry('later'), at(0.5))
-    copy = SemanticCache(dimension=DIMENSION, capacity=3, half_life=10.0, clock=clock)
-    copy.restore(cache.rows())
-    before = {row.entry: (row.vector.tolist(), row.weight) for row in cache.rows()}
-    assert {row.entry: (row.vector.tolist(), row.weight) for row in copy.rows()} == before
-    match = copy.recall(at(1.0), 'en', 0.9)
-    assert match.entry == entry('often')
+    cache.recall_exact('often', 'en')
+    cache.admit(entry('多远？', '很远', scope='zh'), at(0.5))
+    cache.close()
+    before = {StoredEntry(1, often, 1, START + 5), StoredEntry(2, entry('多远？', '很远', scope='zh'), 0, None)}
+    again = opened(file, clock)
+    assert set(again.entries()) == before
+    kept = everything(again)
+    assert [vector for vector, _ in kept.values()] == [at(1.0).tolist(), at(0.5).tolist()]
+    assert weights(again)['often'] == pytest.approx(START / 10 + math.log2(1 + 2**0.5), abs=1e-6)
+    assert again.recall(at(1.0), 'en', 0.9).entry_id == 1
+    assert again.recall(at(1.0), 'zh', 0.4).entry_id == 2
+    again.close()
 
 
-def test_a_smaller_cache_keeps_the_heaviest(clock: VirtualClock) -> None:
-    rows = [CacheRow(entry(f'q{weight}'), at(0.0), weight) for weight in (2.0, 9.0, 4.0, 7.0)]
-    small = SemanticCache(dimension=DIMENSION, capacity=2, half_life=10.0, clock=clock)
-    small.restore(rows)
-    assert questions(small) == {'q9.0', 'q7.0'}
+def test_a_smaller_cache_keeps_the_heaviest(file: Path, clock: VirtualClock) -> None:
+    cache = opened(file, clock, capacity=4)
+    for question, uses in (('a', 1), ('b', 5), ('c', 2), ('d', 3)):
+        cache.admit(entry(question), NOWHERE)
+        for _ in range(uses):
+            cache.recall_exact(question, 'en')
+    cache.close()
+    small = opened(file, clock, capacity=2)
+    assert questions(small) == {'b', 'd'}
+    small.close()
 
 
-def test_saved_rows_do_not_change_with_the_cache(cache: SemanticCache) -> None:
-    cache.admit(entry('a'), at(1.0))
-    rows = cache.rows()
+def test_ids_are_never_used_again(file: Path, clock: VirtualClock) -> None:
+    cache = opened(file, clock)
+    for question in ('a', 'b', 'c', 'd', 'd'):
+        cache.admit(entry(question), NOWHERE)
+    assert [each.entry_id for each in cache.entries()] == [2, 3, 5]
     cache.clear()
+    cache.close()
+    again = opened(file, clock)
+    again.admit(entry('e'), NOWHERE)
+    assert [each.entry_id for each in again.entries()] == [6]
+    again.close()
+
+
+def test_two_caches_cannot_have_one_file(file: Path, clock: VirtualClock, caplog: pytest.LogCaptureFixture) -> None:
+    first = opened(file, clock)
+    with pytest.raises(CacheFileError, match=r'l0\.sqlite is in use by another process'):
+        opened(file, clock)
+    first.close()
+    first.close()
+    opened(file, clock).close()
+    assert caplog.records == []
+
+
+def test_after_closing_lookups_miss_and_nothing_is_admitted(file: Path, clock: VirtualClock) -> None:
+    cache = opened(file, clock)
+    cache.admit(entry('a'), at(1.0))
+    cache.close()
+    assert cache.recall_exact('a', 'en').entry is None
+    assert cache.recall(at(1.0), 'en', 0.9).entry is None
+    assert not cache.admit(entry('b'), at(1.0))
+
+
+# -- a file that refuses --------------------------------------------------------------------------------------------
+
+
+class Refusal:
+    """Makes the store refuse some calls, as a full disk does."""
+
+    def __init__(self, cache: SemanticCache, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.store, self.patch = cache._held.store, monkeypatch
+
+    def of(self, *methods: str) -> None:
+        def refuse(*_args: object, **_kwargs: object) -> None:
+            raise sqlite3.OperationalError('database or disk is full')
+
+        for method in methods:
+            self.patch.setattr(self.store, method, refuse)
+
+
+def test_an_admission_that_cannot_be_written_changes_nothing(
+    cache: SemanticCache, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for question in ('a', 'b', 'c'):
+        cache.admit(entry(question), at(1.0))
+    with monkeypatch.context() as patch:
+        Refusal(cache, patch).of('insert')
+        assert not cache.admit(entry('d'), at(1.0))
+        assert not cache.admit(entry('a', 'new'), at(1.0))
+    assert cache.error == 'database or disk is full'
+    assert len(caplog.records) == 1
+    assert {each.entry.answer for each in cache.entries()} == {'answer to a', 'answer to b', 'answer to c'}
+    assert cache.admit(entry('d'), at(1.0))
+    assert cache.error == ''
+
+
+def test_a_full_disk_refuses_and_is_recovered_from(file: Path, clock: VirtualClock) -> None:
+    cache = opened(file, clock, capacity=1000)
+    pages = cache._held.store._db.execute('PRAGMA page_count').fetchone()[0]
+    cache._held.store._db.execute(f'PRAGMA max_page_count = {pages + 2}').fetchall()
+    admitted = [number for number in range(200) if cache.admit(entry(f'q{number}', 'long ' * 200), at(1.0))]
+    assert 0 < len(admitted) < 200
+    assert 'full' in cache.error
+    assert questions(cache) == {f'q{number}' for number in admitted}
+    cache._held.store._db.execute('PRAGMA max_page_count = 1000000').fetchall()
+    assert cache.admit(entry('later'), at(1.0))
+    assert cache.error == ''
+    cache.close()
+    again = opened(file, clock, capacity=1000)
+    assert len(again) == len(admitted) + 1
+    again.close()
+
+
+def test_what_was_removed_is_not_served_even_if_the_file_keeps_it(
+    file: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = opened(file, clock)
+    cache.admit(entry('a', sources=('s',)), at(1.0))
+    with monkeypatch.context() as patch:
+        Refusal(cache, patch).of('delete')
+        assert cache.invalidate(sources=['s']) == 1
+    assert cache.recall_exact('a', 'en').entry is None
+    assert cache.recall(at(1.0), 'en', 0.9).entry is None
+    assert (len(cache), list(cache.entries())) == (0, [])
+    assert cache.flush() == 0  # the removal is made up for
+    cache.close()
+    again = opened(file, clock)
+    assert len(again) == 0
+    again.close()
+
+
+def test_a_question_refused_for_removal_may_be_admitted_again(
+    cache: SemanticCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache.admit(entry('a', 'old'), at(1.0))
+    with monkeypatch.context() as patch:
+        Refusal(cache, patch).of('clear')
+        assert cache.clear() == 1
+    assert cache.admit(entry('a', 'new'), at(1.0))
+    found = cache.recall_exact('a', 'en').entry
+    assert found is not None
+    assert found.answer == 'new'
+
+
+@pytest.mark.parametrize('unreadable', ['built_on', 'built_on_version', 'sources', 'page'])
+def test_where_it_cannot_be_read_what_is_touched_everything_goes(
+    cache: SemanticCache, monkeypatch: pytest.MonkeyPatch, unreadable: str
+) -> None:
+    cache.admit(entry('a'), at(1.0))
+    with monkeypatch.context() as patch:
+        Refusal(cache, patch).of(unreadable)
+        if unreadable in {'built_on_version', 'sources'}:
+            cache.drop_outdated({})
+        else:
+            cache.invalidate(sources=['s'], terms=['t'])
+    assert cache.recall_exact('a', 'en').entry is None
+    assert len(cache) == 0
+
+
+def test_reads_that_fail_are_misses(cache: SemanticCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.admit(entry('a'), at(1.0))
+    with monkeypatch.context() as patch:
+        Refusal(cache, patch).of('read', 'find')
+        assert cache.recall_exact('a', 'en').entry is None
+        assert cache.recall(at(1.0), 'en', 0.9).entry is None
+        assert not cache.would_hit('a', at(1.0), 'en', 0.9)
+        assert cache.get(1) is None
+    assert cache.recall_exact('a', 'en').entry is not None
+
+
+@pytest.mark.parametrize('column', ['question', 'answer', 'vector', 'sources', 'expires', 'reason'])
+def test_a_row_changed_behind_its_back_is_removed_and_never_served(cache: SemanticCache, column: str) -> None:
+    cache.admit(entry('a', sources=('s',)), at(1.0))
+    cache.admit(entry('b', sources=('s',)), at(0.97))
+    changed = "x'00'" if column == 'vector' else '1e9' if column == 'expires' else "'other'"
+    cache._held.store._db.execute(f'UPDATE entry SET {column} = {changed} WHERE id = 1')  # noqa: S608
+    match = cache.recall(at(1.0), 'en', 0.9)
+    assert match.entry is not None
+    assert (match.entry.question, cache.damaged) == ('b', 1)
+    assert cache.recall_exact('a', 'en').entry is None
+    assert questions(cache) == {'b'}
+    assert cache.invalidate(sources=['s']) == 1
+
+
+# -- going through everything ---------------------------------------------------------------------------------------
+
+
+def test_entries_can_be_looked_at_and_removed_one_by_one(clock: VirtualClock, cache: SemanticCache) -> None:
+    cache.admit(entry('a'), at(1.0))
     cache.admit(entry('b'), NOWHERE)
-    assert rows[0].entry.question == 'a'
-    assert rows[0].vector.tolist() == at(1.0).tolist()
+    clock.advance(2)
+    cache.recall_exact('b', 'en')
+    assert cache.get(2) == StoredEntry(2, entry('b'), 1, START + 2)
+    assert cache.get(3) is None
+    assert cache.remove([1, 7]) == 1
+    assert list(cache.entries()) == [StoredEntry(2, entry('b'), 1, START + 2)]
+
+
+def test_going_through_many_entries_misses_none_and_may_change_them(clock: VirtualClock) -> None:
+    cache = SemanticCache(dimension=DIMENSION, capacity=2000, half_life=10.0, clock=clock)
+    for number in range(1200):
+        cache.admit(entry(f'q{number}'), at(1.0))
+    seen = []
+    for each in cache.entries():
+        seen.append(each.entry_id)
+        cache.remove([each.entry_id])
+    assert seen == list(range(1, 1201))
+    assert len(cache) == 0
+
+
+def test_a_term_is_found_on_every_page(clock: VirtualClock) -> None:
+    cache = SemanticCache(dimension=DIMENSION, capacity=2000, half_life=10.0, clock=clock)
+    for number in range(1200):
+        cache.admit(entry(f'q{number}', 'The lark.' if number % 300 == 7 else 'Another.'), at(1.0))
+    assert cache.invalidate(terms=['lark']) == 4
+    assert len(cache) == 1196
 
 
 def test_the_version_tells_changes_from_mere_looking(cache: SemanticCache) -> None:
@@ -391,6 +741,34 @@ def test_the_version_tells_changes_from_mere_looking(cache: SemanticCache) -> No
     cache.clear()
     seen.append(cache.version)
     assert seen == sorted(set(seen))
+
+
+# -- many entries: an inverted file ---------------------------------------------------------------------------------
+
+
+def test_beyond_the_limit_scores_and_thresholds_stay_exact(file: Path, clock: VirtualClock) -> None:
+    random = np.random.default_rng(5)
+    table = random.standard_normal((400, 32)).astype(np.float32)
+    table /= np.linalg.norm(table, axis=1, keepdims=True)
+    cache = opened(file, clock, capacity=400, dimension=32, flat_limit=150)
+    for number, vector in enumerate(table):
+        cache.admit(entry(f'q{number}'), vector)
+    cache._held.index.settle()
+    assert not cache._held.index.exact
+    cache.remove(range(1, 51))
+    cache.close()
+    again = opened(file, clock, capacity=400, dimension=32, flat_limit=150)
+    assert not again._held.index.exact
+    for number in range(50, 400):
+        query = table[number] + 0.05 * random.standard_normal(32).astype(np.float32)
+        query /= np.linalg.norm(query)
+        cosine = float(table[number] @ query)
+        match = again.recall(query, 'en', cosine - 1e-6)
+        assert match.entry_id == number + 1
+        assert match.score == pytest.approx(cosine, abs=1e-6)
+        assert again.recall(query, 'en', cosine + 1e-5).entry is None
+    assert again.recall(table[3], 'en', 0.99).entry is None
+    again.close()
 
 
 # -- the wall clock jumps -------------------------------------------------------------------------------------------
@@ -428,199 +806,4 @@ def test_the_cache_goes_on_through_any_jump(clock: VirtualClock, cache: Semantic
         found = cache.recall_exact(f'q{number}', 'en').entry
         assert found is not None
         assert len(cache) == 3
-    assert all(math.isfinite(row.weight) for row in cache.rows())
-
-
-# -- many threads ---------------------------------------------------------------------------------------------------
-
-
-class Visitors:
-    """Threads that look up, admit and clear at random; question ``qN`` belongs to vector N of the table."""
-
-    def __init__(self, cache: SemanticCache, table: Vector) -> None:
-        self.cache, self.table = cache, table
-        self.faults: list[object] = []
-        self.start = threading.Barrier(8)
-
-    def misplaced(self, row: CacheRow) -> bool:
-        return not np.array_equal(row.vector, self.table[int(row.entry.question[1:])])
-
-    def act(self, dice: Random) -> None:
-        number, action = dice.randrange(len(self.table)), dice.random()
-        if action < 0.45:
-            found = self.cache.recall(self.table[number], 'en', 0.999).entry
-        elif action < 0.6:
-            found = self.cache.recall_exact(f'Q{number}!', 'en').entry
-        else:
-            found = None
-        if found is not None and found.question != f'q{number}':
-            self.faults.append(found)
-        if 0.6 <= action < 0.95:
-            self.cache.admit(entry(f'q{number}', sources=(f's{number % 5}',)), self.table[number])
-        elif 0.95 <= action < 0.98:
-            self.cache.invalidate(sources=[f's{number % 5}'])
-        elif 0.98 <= action < 0.985:
-            self.cache.clear()
-        elif action >= 0.985:
-            self.faults.extend(filter(self.misplaced, self.cache.rows()))
-
-    def run(self, seed: int) -> None:
-        dice = Random(seed)
-        try:
-            self.start.wait(10)
-            for _ in range(400):
-                self.act(dice)
-                if len(self.cache) > 25:
-                    self.faults.append(len(self.cache))
-        except Exception as error:  # whatever it is, the test must say it
-            self.faults.append(error)
-
-
-def test_threads_that_look_up_admit_and_clear_never_mix_answers(clock: VirtualClock) -> None:
-    table = np.random.default_rng(7).normal(size=(60, 16)).astype(np.float32)
-    table /= np.linalg.norm(table, axis=1, keepdims=True)
-    cache = SemanticCache(dimension=16, capacity=25, half_life=10.0, clock=clock)
-    visitors = Visitors(cache, table)
-    threads = [threading.Thread(target=visitors.run, args=(seed,), daemon=True) for seed in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert not any(thread.is_alive() for thread in threads)
-    assert visitors.faults == []
-    rows = cache.rows()
-    assert len(rows) == len(cache) <= 25
-    assert cache.hits > 100
-    for row in rows:
-        assert not visitors.misplaced(row)
-        assert cache.recall_exact(row.entry.question, 'en').entry == row.entry
-
-
-# -- against a plain dict -------------------------------------------------------------------------------------------
-
-WORDS = ('a', 'b', 'c', 'd', 'e', 'f')
-THRESHOLDS = (-1.0, 0.0, 0.5, 0.9, 0.999)
-_table = np.random.default_rng(3).normal(size=(12, 3)).astype(np.float32)
-VECTORS = _table / np.linalg.norm(_table, axis=1, keepdims=True)
-_cosines = (VECTORS @ VECTORS.T)[~np.eye(12, dtype=bool)]
-assert min(abs(_cosines - threshold).min() for threshold in THRESHOLDS) > 1e-4, 'rounding must decide nothing'
-
-
-class Kept:
-    """What the model knows of one entry."""
-
-    def __init__(self, value: CacheEntry, vector: Vector, now: float) -> None:
-        self.entry, self.vector, self.uses = value, vector, [now]
-
-    def weight(self, now: float) -> float:
-        return sum(2.0 ** ((use - now) / 10.0) for use in self.uses)
-
-
-class CacheAgainstDict(RuleBasedStateMachine):
-    """Every operation on the cache and on a dict from (scope, normal form) to what is kept."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.clock = VirtualClock(wall=START)
-        self.cache = SemanticCache(dimension=3, capacity=5, half_life=10.0, clock=self.clock)
-        self.model: dict[tuple[str, str], Kept] = {}
-        self.stale = 0
-
-    def outdated(self, kept: Kept) -> bool:
-        return kept.entry.expires is not None and self.clock.wall() >= kept.entry.expires
-
-    @rule(
-        word=st.sampled_from(WORDS), scope=st.sampled_from(('zh', 'en')), shout=st.booleans(),
-        vector=st.integers(0, 11), life=st.sampled_from((None, 5.0, 30.0)), source=st.sampled_from(('s', 't')),
-    )
-    def admit(self, word: str, scope: str, vector: int, life: float | None, source: str, *, shout: bool) -> None:
-        now = self.clock.wall()
-        question = f'{word.upper()}!' if shout else word
-        value = entry(question, scope=scope, sources=(source,), written=now, expires=life and now + life)
-        key = (scope, word)
-        self.cache.admit(value, VECTORS[vector])
-        if key not in self.model and len(self.model) == 5:
-            held = {(row.entry.scope, normal_form(row.entry.question)) for row in self.cache.rows()}
-            (gone,) = self.model.keys() - held
-            least = min(kept.weight(now) for kept in self.model.values())
-            assert self.model.pop(gone).weight(now) == pytest.approx(least, rel=1e-6)
-        self.model[key] = Kept(value, VECTORS[vector], now)
-
-    @rule(word=st.sampled_from(WORDS), scope=st.sampled_from(('zh', 'en')))
-    def recall_exact(self, word: str, scope: str) -> None:
-        match, kept = self.cache.recall_exact(f' {word}?', scope), self.model.get((scope, word))
-        if kept is None or self.outdated(kept):
-            assert match.entry is None
-            assert match.stale is (kept is not None)
-            self.stale += self.model.pop((scope, word), None) is not None
-        else:
-            assert (match.entry, match.exact, match.score) == (kept.entry, True, 1.0)
-            kept.uses.append(self.clock.wall())
-
-    @rule(vector=st.integers(0, 11), scope=st.sampled_from(('zh', 'en')), threshold=st.sampled_from(THRESHOLDS))
-    def recall(self, vector: int, scope: str, threshold: float) -> None:
-        mine = {key: float(kept.vector @ VECTORS[vector]) for key, kept in self.model.items() if key[0] == scope}
-        near = sorted((key for key in mine if mine[key] >= threshold), key=lambda key: -mine[key])
-        fresh = [mine[key] for key in near if not self.outdated(self.model[key])]
-        match = self.cache.recall(VECTORS[vector], scope, threshold)
-        assert match.score == pytest.approx(fresh[0] if fresh else max(mine.values(), default=math.nan), abs=1e-5,
-                                            nan_ok=True)
-        assert (match.entry is not None) is bool(fresh)
-        held = {(row.entry.scope, normal_form(row.entry.question)) for row in self.cache.rows()}
-        gone = self.model.keys() - held
-        for key in gone:
-            assert self.outdated(self.model[key])
-            assert mine[key] >= (fresh[0] - 1e-5 if fresh else threshold)
-        if not fresh:
-            assert gone == set(near)
-        assert match.stale is bool(gone)
-        self.stale += len(gone)
-        for key in gone:
-            del self.model[key]
-        if match.entry is not None:
-            kept = self.model[match.entry.scope, normal_form(match.entry.question)]
-            assert kept.entry == match.entry
-            assert not self.outdated(kept)
-            assert mine[scope, normal_form(match.entry.question)] == pytest.approx(fresh[0], abs=1e-5)
-            kept.uses.append(self.clock.wall())
-
-    @rule(source=st.sampled_from(('s', 't')))
-    def invalidate(self, source: str) -> None:
-        doomed = [key for key, kept in self.model.items() if source in kept.entry.sources]
-        assert self.cache.invalidate(sources=[source]) == len(doomed)
-        for key in doomed:
-            del self.model[key]
-
-    @rule(seconds=st.sampled_from((0.5, 3.0, 8.0, 31.0)))
-    def wait(self, seconds: float) -> None:
-        self.clock.advance(seconds)
-
-    @precondition(lambda self: len(self.model) > 2)
-    @rule()
-    def clear(self) -> None:
-        assert self.cache.clear() == len(self.model)
-        self.model.clear()
-
-    @rule()
-    def restart(self) -> None:
-        rows = self.cache.rows()
-        fresh = SemanticCache(dimension=3, capacity=5, half_life=10.0, clock=self.clock)
-        fresh.restore(rows)
-        fresh.stale_rejects = self.cache.stale_rejects
-        self.cache = fresh
-
-    @invariant()
-    def holds_the_same(self) -> None:
-        rows = {(row.entry.scope, normal_form(row.entry.question)): row for row in self.cache.rows()}
-        assert rows.keys() == self.model.keys()
-        assert len(self.cache) == len(rows) <= 5
-        assert self.cache.stale_rejects == self.stale
-        now = self.clock.wall()
-        for key, kept in self.model.items():
-            assert rows[key].entry == kept.entry
-            assert np.array_equal(rows[key].vector, kept.vector)
-            assert 2.0 ** (rows[key].weight - now / 10.0) == pytest.approx(kept.weight(now), rel=1e-5)
-
-
-TestCacheAgainstDict = CacheAgainstDict.TestCase
-TestCacheAgainstDict.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+    assert all(map(math.isfinite, weights(cache).values()))

@@ -11,13 +11,19 @@ from pace_ros.embedding import DegenerateText, Embedder, EmbeddingError, StringI
 from pace_ros.embedding.embedder import unit
 
 
-@pytest.mark.parametrize('text', ['How far does it go?', '这车能跑多远？', 'x', '', '   ', '🚗', '字' * 3000, 'a\nb'])
+@pytest.mark.parametrize('text', ['How far does it go?', '这车能跑多远？', 'x', '字' * 3000, 'a\nb', '７'])
 def test_any_text_becomes_a_unit_vector_and_always_the_same(embedder: Embedder, text: str) -> None:
     vector = embedder.embed(text)
     assert vector.shape == (embedder.dimension,) == (512,)
     assert vector.dtype == np.float32
     assert float(np.linalg.norm(vector)) == pytest.approx(1.0, abs=1e-5)
     assert np.array_equal(vector, embedder.embed(text))
+
+
+@pytest.mark.parametrize('text', ['', '   ', '🚗', '?!', '。。。', '\u200b', '—— …'])
+def test_a_question_without_letter_or_digit_has_no_direction(embedder: Embedder, text: str) -> None:
+    with pytest.raises(DegenerateText, match='neither letter nor digit'):
+        embedder.embed(text)
 
 
 def test_a_vector_does_not_depend_on_what_was_encoded_before(embedder: Embedder) -> None:

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer
 
 from pace_ros import packaged
 from pace_ros.config import Embedding
-from pace_ros.embedding import Embedder, EmbeddingError, TokenInputEmbedder, open_embedder
+from pace_ros.embedding import DegenerateText, Embedder, EmbeddingError, TokenInputEmbedder, open_embedder
 from pace_ros.embedding.token_input import WINDOW
 
 QUESTION = 'How many people fit in the car?'
@@ -52,7 +52,7 @@ def test_cls_pooling_is_the_normalised_first_token_vector(cls: Embedder, states:
     assert cls.embed(QUESTION) == pytest.approx(states[0] / np.linalg.norm(states[0]), abs=1e-3)
 
 
-@pytest.mark.parametrize('text', ['range', '', '   ', '🚗', '续航', 'far ' * 3000])
+@pytest.mark.parametrize('text', ['range', 'x', '续航', 'far ' * 500])
 def test_any_text_becomes_a_unit_vector_and_always_the_same(mean: Embedder, text: str) -> None:
     vector = mean.embed(text)
     assert vector.shape == (mean.dimension,) == (384,)
@@ -67,10 +67,23 @@ def test_meaning_is_nearer_than_another_subject(mean: Embedder) -> None:
     assert question @ mean.embed('What is the weather like today?') < 0.4
 
 
-def test_a_text_longer_than_the_window_is_cut_there(mean: Embedder) -> None:
+def test_a_passage_longer_than_the_window_is_cut_there(mean: Embedder) -> None:
     fitting = WINDOW - 2  # beside [CLS] and [SEP]
-    assert np.array_equal(mean.embed('far ' * fitting + 'seat'), mean.embed('far ' * fitting + 'price'))
+    assert np.array_equal(
+        mean.embed_passage('far ' * fitting + 'seat'), mean.embed_passage('far ' * fitting + 'price')
+    )
     assert not np.array_equal(mean.embed('far ' * (fitting - 1) + 'seat'), mean.embed('far ' * (fitting - 1) + 'price'))
+
+
+@pytest.mark.parametrize('text', ['', '   ', '🚗', '?!'])
+def test_a_question_without_letter_or_digit_has_no_direction(mean: Embedder, text: str) -> None:
+    with pytest.raises(DegenerateText, match='neither letter nor digit'):
+        mean.embed(text)
+
+
+def test_a_question_of_which_a_part_would_be_cut_has_no_direction(mean: Embedder) -> None:
+    with pytest.raises(DegenerateText, match=f'longer than the {WINDOW} tokens'):
+        mean.embed('far ' * (WINDOW - 2) + 'seat')
 
 
 def test_prefixes_are_put_before_the_text(mean: Embedder) -> None:

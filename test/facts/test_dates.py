@@ -62,6 +62,11 @@ def clock(hour: int, minute: int = 0, *, vague: bool = False) -> Moment:
     ('明年', [Moment(span='year', step=1)]),
     ('this month', [Moment(span='month', step=0)]),
     ('last year', [Moment(span='year', step=-1)]),
+    ('in the seventies', [Moment(1970)]),
+    ("of the 70's", [Moment(1970)]),
+    ('70年代', [Moment(1970)]),
+    ('七十年代', [Moment(1970)]),
+    ('1466年', [Moment(1466)]),
 ])
 def test_a_date_is_read(text: str, expected: list[Moment]) -> None:
     assert found(text) == expected

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pace_ros import packaged
-from pace_ros.facts import AntonymError, FactExtractor, Facts, NamesError
+from pace_ros.facts import AntonymError, FactExtractor, Facts, NamesError, difference
 from pace_ros.facts.dates import Moment
 from pace_ros.facts.units import Quantity, agree
 from pace_ros.language import SentenceSplitter
@@ -106,6 +106,21 @@ def test_a_statement_conflicts_where_it_says_otherwise(said: str, answer: str, k
 def test_wordings_that_ask_for_the_same_facts_are_the_same(one: str, other: str, locale: str) -> None:
     assert EXTRACTOR.same(one, other, locale)
     assert EXTRACTOR.same(other, one, locale)
+
+
+@pytest.mark.parametrize(('one', 'other', 'kind'), [
+    ('How much is the Lark?', 'How much is the Heron?', 'names'),
+    ('Is the Lark faster than the Heron?', 'Is the Heron faster than the Lark?', 'direction'),
+    ('Does it have 6 airbags?', 'Does it have 8 airbags?', 'quantities'),
+    ('Who led it in 1756?', 'Who led it in 1765?', 'moments'),
+    ('Is it cheap?', 'Is it expensive?', 'polarity'),
+    ('Does it tow?', 'Does it not tow?', 'negations'),
+    ('Is it 1 car for a month?', 'Is it a car?', ''),
+    ('Is it cheap?', '便宜吗？', ''),
+])
+def test_the_kind_in_which_two_questions_differ(one: str, other: str, kind: str) -> None:
+    facts = [EXTRACTOR.facts(text, 'en') for text in (one, other)]
+    assert difference(*facts) == difference(*facts[::-1]) == kind
 
 
 @pytest.mark.parametrize(('one', 'other', 'locale'), [

@@ -58,6 +58,13 @@ def test_an_everyday_word_is_a_name_where_it_is_written_or_placed_as_one(text: s
     assert SHIPPED.find(plain(text)) == names
 
 
+def test_every_mention_has_its_place() -> None:
+    found = list(SHIPPED.mentions('Lark, Lark Plus'))
+    assert [('Lark, Lark Plus'[start:end], name) for name, start, end in found] == [
+        ('Lark', ('model', 'lark')), ('Lark', ('model', 'lark')), ('Plus', ('trim', 'plus')),
+    ]
+
+
 def test_the_longest_spelling_wins() -> None:
     names = ProductNames(
         {'X5': ('model', 'x5'), 'X5 Long': ('model', 'x5l'), '汉': ('model', 'han'), '汉L': ('model', 'hanl')})

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pace_ros.facts.numerals import numbers, plain
+from pace_ros.facts.numerals import in_digits, numbers, plain
 
 DIGITS = '零一二三四五六七八九'
 ONES = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten', 'eleven', 'twelve',
@@ -183,6 +183,23 @@ def test_a_number_is_read(text: str, expected: list[float]) -> None:
 ])
 def test_what_counts_nothing_is_no_number(text: str) -> None:
     assert values(text) == []
+
+
+@pytest.mark.parametrize(('text', 'places'), [
+    ('the first service', [1.0]), ('first service', [1.0]), ('first-year insurance', [1.0]), ('首次保养', [1.0]),
+    ('第一次保养', [1.0]), ('第 33 届', [33.0]), ('second largest', [2.0]), ('the second row', [2.0]),
+    ('first, make sure', []), ('at first', []), ('my first time here', []), ('首付', []), ('wait a second', []),
+])
+def test_a_place_in_an_order_is_told_from_a_manner_of_speaking(text: str, places: list[float]) -> None:
+    assert [number.value for number in numbers(text) if number.ordinal] == places
+
+
+@pytest.mark.parametrize(('text', 'digits'), [
+    ('Mark III', 'Mark 3'), ('Super Bowl XXXIII', 'Super Bowl 33'), ('XIV', '14'), ('Block II', 'Block 2'),
+    ('I have a VW', 'I have a VW'), ('IIII', 'IIII'), ('VX', 'VX'), ('ii', 'ii'), ('XXL', 'XXL'), ('', ''),
+])
+def test_roman_numerals_are_written_in_digits(text: str, digits: str) -> None:
+    assert in_digits(text) == digits
 
 
 def test_a_number_has_its_place() -> None:

@@ -181,7 +181,45 @@ def test_a_question_states_nothing() -> None:
 def test_what_goes_without_saying_is_not_marked() -> None:
     assert SHIPPED.find('does it have a sunroof?', 'en').marked == frozenset()
     assert SHIPPED.find('does it not have a sunroof?', 'en').marked == {('have', -1)}
-    assert SHIPPED.find('is it open?', 'en').marked == {('open', 1)}
+    assert SHIPPED.find('is it cheap?', 'en').degrees == {('price', -1)}
+    assert SHIPPED.find('is it open?', 'en').loose == {('open', 1)}
+
+
+@pytest.mark.parametrize(('text', 'times', 'locale'), [
+    ("why can't it open?", 1, 'en'),
+    ("why won't it open?", 1, 'en'),
+    ('why is it unable to open?', 1, 'en'),
+    ('why is it not able to open?', 1, 'en'),
+    ('is it forbidden?', 1, 'en'),
+    ('does it not have one?', 0, 'en'),
+    ('is it not cheap?', 1, 'en'),
+    ('不能停吗', 1, 'zh'),
+    ('禁止停吗', 1, 'zh'),
+    ('没有吗', 0, 'zh'),
+])
+def test_what_cannot_be_is_denied_like_what_is_not(text: str, times: int, locale: str) -> None:
+    assert negations(text, locale) == times
+
+
+def test_a_side_denied_is_asked_for_as_that_side() -> None:
+    denied, opposite = SHIPPED.find('is it not cheap?', 'en'), SHIPPED.find('is it expensive?', 'en')
+    assert denied.degrees == {('price', -1)}
+    assert opposite.degrees == {('price', 1)}
+    assert denied.taken == opposite.taken
+    assert not denied.asks_as(opposite, one_language=True)
+
+
+def test_a_loose_pair_tells_apart_only_its_two_sides() -> None:
+    opens, closes, neither = (SHIPPED.find(text, 'en') for text in ('is it open?', 'is it closed?', 'is it there?'))
+    assert opens.asks_as(neither, one_language=True)
+    assert not opens.asks_as(closes, one_language=True)
+
+
+def test_degrees_are_loose_between_two_languages() -> None:
+    large, small, any_size = (SHIPPED.find(text, 'en') for text in ('a large boot?', 'a small boot?', 'a boot?'))
+    assert not large.asks_as(any_size, one_language=True)
+    assert large.asks_as(any_size, one_language=False)
+    assert not large.asks_as(small, one_language=False)
 
 
 @pytest.mark.parametrize('locale', ['zh-CN', 'en-US', 'fr', ''])
@@ -205,6 +243,9 @@ def test_a_text_is_judged_by_the_opposites_of_its_script(locale: str) -> None:
     ('en: {negations: [not], pairs: {a: [[x], [X]]}}', r"field 'en\.pairs\.a': 'X' is on another side too"),
     ('en: {negations: [not], neutral: not, pairs: {}}', r"field 'en\.neutral': must be a list of words"),
     ('en: {negations: [not], unmarked: [a], pairs: {}}', r"field 'en\.unmarked': 'a' is no pair"),
+    ('en: {negations: [not], denials: [a], pairs: {a: [[x], [y]]}}', r"field 'en\.denials': 'a' is not unmarked"),
+    ('en: {negations: [not], loose: [a], pairs: {}}', r"field 'en\.loose': 'a' is no pair"),
+    ('en: {negations: [not], degrees: a, pairs: {}}', r"field 'en\.degrees': must be a list of words"),
     ('en: {negations: [not], neutral: [Not], pairs: {}}', r"field 'en\.neutral': 'not' is also a negation"),
     ('en: {negations: [not], neutral: [x], pairs: {a: [[x], [y]]}}', r"field 'en\.neutral': 'x' is also"),
     ('en: {negations: [not], describing: [x], pairs: {}}', r"field 'en\.describing': 'x' is in no pair"),
@@ -234,5 +275,5 @@ def test_a_small_file_is_enough(file: Path) -> None:
        locale=st.sampled_from(['zh', 'en']))
 def test_any_text_can_be_judged(text: str, locale: str) -> None:
     sides = SHIPPED.find(plain(text).lower(), locale)
-    assert sides.marked <= sides.taken
+    assert {pair for pair, _ in sides.marked | sides.degrees | sides.loose} <= {pair for pair, _ in sides.taken}
     SHIPPED.stated(plain(text).lower(), locale)

@@ -1,0 +1,82 @@
+"""Which near candidate is a hit: one that asks for the same, about the same subject, and may still be used."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pace_ros.config import Config
+from pace_ros.facts import Facts
+from pace_ros.levels import Levels
+from pace_ros.query import Query
+from pace_ros.retrieval import RetrievalHit
+
+
+@dataclass(frozen=True)
+class Direct:
+    """The entry that answers by itself, or None; ``score`` is the cosine of its wording; ``refused`` why others are
+    none, each as "entry: what differs".
+    """
+
+    hit: RetrievalHit | None = None
+    score: float = 0.0
+    refused: tuple[str, ...] = ()
+
+
+class HitRules:
+    """What similarity alone gets wrong (design section 2): the guards of L0 and L1."""
+
+    def __init__(self, levels: Levels, config: Callable[[], Config]) -> None:
+        self._levels = levels
+        self._config = config
+
+    def differs(self, query: Query) -> Callable[[str], str]:
+        """What tells in which guarded item a cached question differs from this one, empty if in none.
+
+        The subject of the conversation is part of the key, which is the same: it need not be compared.
+        """
+        if not self._config().guards.facts:
+            return lambda _candidate: ''
+        guards = self._levels.guards
+        asked = functools.cache(lambda: guards.asked(query.text, query.locale))  # read when a candidate is near enough
+        return lambda candidate: guards.differs(asked(), candidate, query.locale)
+
+    def direct(self, query: Query, threshold: float) -> Direct:
+        """The nearest entry that answers in the visitor's language and has a wording of at least this cosine that asks
+        for the same.
+        """
+        refused: dict[str, str] = {}
+        if query.scope.key is None:
+            return Direct()
+        readings = self._readings(query)
+        near = sorted(_near(query.hits, threshold), key=lambda each: -each[0])
+        for score, hit, question, locale in near:
+            entry = hit.entry
+            if entry.answer(query.locale) is None or not self._levels.knowledge.serves(entry):
+                continue
+            why = [self._levels.guards.differs(asked, question, locale) for asked in readings]
+            if not why or '' in why:
+                refused.pop(entry.entry_id, None)
+                return Direct(hit, score, _listed(refused))
+            refused.setdefault(entry.entry_id, why[0])
+        return Direct(refused=_listed(refused))
+
+    def _readings(self, query: Query) -> Sequence[Facts]:
+        """What the question may mean: about the subject in focus, or if it does not lean on that, as it stands."""
+        settings, scope, guards = self._config().guards, query.scope, self._levels.guards
+        if not settings.facts:
+            return ()
+        subjects = [scope.subject] if scope.leans or not scope.subject else [(), scope.subject]
+        return [guards.asked(query.text, query.locale, subject) for subject in subjects]
+
+
+def _near(hits: Sequence[RetrievalHit], threshold: float) -> Iterator[tuple[float, RetrievalHit, str, str]]:
+    for hit in hits:
+        for wording in hit.wordings:
+            if wording.score >= threshold:
+                yield wording.score, hit, wording.question, wording.locale
+
+
+def _listed(refused: dict[str, str]) -> tuple[str, ...]:
+    return tuple(f'{entry_id}: {why}' for entry_id, why in refused.items())
+
