@@ -22,6 +22,7 @@ from pace_ros import packaged
 from pace_ros.cache.personal import Personal
 from pace_ros.cache.scope import Scope, ScopeReader
 from pace_ros.facts.names import ProductNames
+from pace_ros.facts.numerals import plain
 from pace_ros.llm import Exchange
 from pace_ros.retrieval.files import read_knowledge
 
@@ -39,7 +40,8 @@ def rows(path: Path) -> list[Row]:
 
 def venues(names: Iterable[str]) -> ScopeReader:
     """A reader that knows these venues."""
-    return ScopeReader.read(LEXICONS, ProductNames({each: ('venue', each) for each in names if each}), ('venue',))
+    known = ProductNames({each: ('venue', plain(each)) for each in sorted(names) if each})
+    return ScopeReader.read(LEXICONS, known, ('venue',))
 
 
 def kind(scope: Scope, entity: str | None = None) -> str:
@@ -48,7 +50,7 @@ def kind(scope: Scope, entity: str | None = None) -> str:
         return 'no key'
     if not scope.subject:
         return 'alone' if scope.key in ('zh', 'en') else 'several in key'
-    return 'focus' if entity in (None, scope.subject[0][1]) else 'other focus'
+    return 'focus' if entity is None or plain(entity) == scope.subject[0][1] else 'other focus'
 
 
 def table(title: str, counted: Counter[str]) -> None:

@@ -70,12 +70,19 @@ class Admitting:
             return query.scope.reason
         if not generated.report.whole:
             return f'unsound: finish {record.finish_reason}, breaker {record.breaker}'
-        if query.scope.leans and self._strays(query, record.answer):
+        if self._strays(query, record.answer, history):
             return 'it names another subject'
         personal = guards.personal and self._levels.personal.in_conversation(query.text, record.answer, history)
         return f'personal: {personal}' if personal else ''
 
-    def _strays(self, query: Query, answer: str) -> bool:
-        """Whether the answer speaks of another subject of the same kind than the one in focus."""
+    def _strays(self, query: Query, answer: str, history: Sequence[Exchange]) -> bool:
+        """Whether the answer speaks of what was asked about before and not now, or of another subject than the focus.
+
+        Whoever asks the same without that history would not know what it speaks of.
+        """
+        facts, locale = self._levels.facts.facts, query.locale
         focus = dict(query.scope.subject)
-        return any(focus.get(kind, name) != name for kind, name in self._levels.facts.facts(answer, query.locale).names)
+        asked = {*facts(query.text, locale).names, *query.scope.subject}
+        before = {name for each in history for name in facts(each.question, locale).names}
+        others = [name for name in facts(answer, locale).names if name not in asked]
+        return any(name in before or (query.scope.leans and name[0] in focus) for name in others)

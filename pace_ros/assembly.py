@@ -47,6 +47,7 @@ from pace_ros.filler import (
     plan,
 )
 from pace_ros.freshness import Freshness
+from pace_ros.hits import read_ahead
 from pace_ros.levels import Levels
 from pace_ros.live_turn import Outlet
 from pace_ros.llm import ChatClient, HedgedChat, PromptBook, SignalProbe, endpoint_of, hedge_endpoint_of
@@ -95,6 +96,7 @@ class Assembly:
             self._open_files(now, begun)
             self._open_voice(now, sink, begun)
             levels = self._levels(now)
+            read_ahead(levels, self.knowledge.entries.values())
             self.cascade = Cascade(levels, config, clock, embed_seconds=self._embed_seconds())
             rates = ChangeRates(clock, self.cache.file and self.cache.file.with_name('change_rates.json'))
             self.freshness = Freshness(

@@ -2,14 +2,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pace_ros.config import Config
 from pace_ros.facts import Facts
 from pace_ros.levels import Levels
 from pace_ros.query import Query
-from pace_ros.retrieval import RetrievalHit
+from pace_ros.retrieval import KnowledgeEntry, RetrievalHit
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,16 @@ class HitRules:
             return ()
         subjects = [scope.subject] if scope.leans or not scope.subject else [(), scope.subject]
         return [guards.asked(query.text, query.locale, subject) for subject in subjects]
+
+
+def read_ahead(levels: Levels, entries: Iterable[KnowledgeEntry]) -> None:
+    """Read every question the knowledge base knows: patterns are slow the first few hundred times."""
+    for entry in entries:
+        for locale, questions in entry.questions.items():
+            for question in questions:
+                levels.scopes.of(question, locale, ())
+                levels.volatility.classify(question, locale)
+                levels.guards.differs(levels.guards.asked(question, locale), question, locale)
 
 
 def _near(hits: Sequence[RetrievalHit], threshold: float) -> Iterator[tuple[float, RetrievalHit, str, str]]:

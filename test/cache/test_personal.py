@@ -76,6 +76,20 @@ def test_a_text_discloses_what_its_section_says(personal: Personal, text: str, l
     assert text not in why
 
 
+@pytest.mark.parametrize(('text', 'locale', 'section'), [
+    ("Hi I'm John and I need a car", 'en', 'name'), ("I've got a budget of around twenty thousand", 'en', 'number'),
+    ('Which car for my three kids?', 'en', 'family'), ('I commute 60 km', 'en', 'number'),
+    ('im 67 is financing possible', 'en', 'number'), ('We are expecting a baby in June', 'en', 'plan'),
+    ('I live in an apartment, can I charge?', 'en', 'belongings'), ("I'm allergic to leather", 'en', 'family'),
+    ('我在北京上班，每天开一百公里', 'zh', 'belongings'), ('我媳妇不喜欢白色', 'zh', 'family'),
+    ('我预算二十万左右', 'zh', 'number'),
+    ('我孩子晕车', 'zh', 'family'), ('我个子高坐得下吗', 'zh', 'number'), ('鄙人姓赵', 'zh', 'name'),
+    ('我打算五一提车', 'zh', 'plan'), ('我六十五岁能贷款吗', 'zh', 'number'),
+])
+def test_disclosed_in_passing(personal: Personal, text: str, locale: str, section: str) -> None:
+    assert personal.disclosed(text, locale).split(',')[0] == section
+
+
 @pytest.mark.parametrize('locale', ['en', 'zh'])
 def test_every_line_decides_an_example(locale: str) -> None:
     lists = PatternLists.read(LEXICONS, 'personal')

@@ -116,7 +116,7 @@ def test_what_is_exported_is_imported_with_new_vectors(
     lines = tmp_path / 'lines.jsonl'
     assert run('export', lines)[0] == 0
     assert run('export')[1] == lines.read_text(encoding='utf-8')
-    assert [json.loads(line)['question'] for line in lines.read_text(encoding='utf-8').splitlines()] == [
+    assert [json.loads(line)['question'] for line in lines.read_text(encoding='utf-8').split('\n')[:-1]] == [
         entry.question for entry in ENTRIES]
     cache.close()
     other = tmp_path / 'other.sqlite'

@@ -64,7 +64,7 @@ def test_a_conversation_switches_and_ends(robot: Callable[..., Any]) -> None:
 
 def test_a_failed_turn_gives_exit_code_one(robot: Callable[..., Any]) -> None:
     robot('http://127.0.0.1:9/v1', 'l2.retries:=0', 'fallback.floor:=0.99')
-    result = run_ask('What is the weather on Mars?')
+    result = run_ask('What are the rings of Saturn made of?')
     assert result.returncode == 1
     assert 'FAILED by FALLBACK' in result.stdout
 

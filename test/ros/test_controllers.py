@@ -40,7 +40,7 @@ def test_the_state_shows_gate_triggers_load_and_filler(
     assert state.quiet_windows >= 3
     assert [each.name for each in state.triggers] == ['rate ratio', 'rate dispersion', 'load step']
     assert not any(each.fired for each in state.triggers)
-    heard.say('What is the weather on Mars?', locale='en-US')
+    heard.say('What are the rings of Saturn made of?', locale='en-US')
     (turn,) = heard.turns(1)
     heard.until(lambda: heard.heard['controller_state'][-1].ttft_samples == 1)
     state = heard.heard['controller_state'][-1]
@@ -101,7 +101,7 @@ def test_a_restarted_node_goes_on_with_the_average(
     model = cloud(answer('Hi.'))
     first: Robot = robot(model.base_url)
     heard = listener()
-    heard.say('What is the weather on Mars?', locale='en-US')
+    heard.say('What are the rings of Saturn made of?', locale='en-US')
     (turn,) = heard.turns(1)
     average = 1.5 + 0.3 * (turn.ttft - 1.5)
     assert first.interrupt() < 2.0
@@ -124,7 +124,7 @@ def test_a_partial_hypothesis_is_no_turn_but_its_answer_is_ready(
     heard.until(lambda: len(model.server.requests) == 1)
     heard.spin(0.8)
     assert not heard.heard['turn']
-    heard.say('What is the weather on Mars?', utterance_id='u', locale='en-US')
+    heard.say('What are the rings of Saturn made of?', utterance_id='u', locale='en-US')
     (turn,) = heard.turns(1)
     assert (turn.speculation, turn.answer) == ('used', 'It is cold there.')
     assert turn.ttft >= 0.4 > turn.ptfr

@@ -56,7 +56,7 @@ def test_two_hundred_utterances_in_a_row(
 ) -> None:
     model = cloud(answer('Sure', ', any', ' time.'))
     node, heard = robot(model.base_url), listener()
-    questions = [KNOWN_ZH, KNOWN_EN, 'Tell me about the weather on Mars', '火星上的天气怎么样']
+    questions = [KNOWN_ZH, KNOWN_EN, 'Tell me about the rings of Saturn', '给我讲讲土星的光环']
     for number in range(200):
         heard.say(questions[number % 4], utterance_id=f'u{number}', conversation_id=f'c{number % 5}')
         heard.turns(number + 1)
@@ -100,7 +100,7 @@ def test_a_turn_over_dds_is_complete_and_in_order(
     model = cloud(Script([0.4, answer('Mars', ' is cold.')]))
     robot(model.base_url, 'router.mode:=static', 'filler.mode:=fixed', 'filler.budget:=0.05')
     heard = listener()
-    heard.say('What is the weather on Mars?', locale='en-US')
+    heard.say('What are the rings of Saturn made of?', locale='en-US')
     (turn,) = heard.turns(1)
     heard.spin(0.3)
     said = [(message.header.stamp, name) for name, message in heard.order if name in ('filler', 'answer', 'turn')]
@@ -249,14 +249,14 @@ def test_services(cloud: Callable[..., Any], robot: Callable[..., Any], listener
     entry = '- {id: moon, questions: {en: ["What is the moon made of?"]}, answer: {en: %s}}\n'
     knowledge.write_text(entry % 'Of rock.')
     model = cloud(answer('Of rock', ' and dust.'))
-    robot(model.base_url, f'l1.knowledge:=["{knowledge}"]', f'l0.file:={tmp_path / "l0.npz"}',
+    robot(model.base_url, f'l1.knowledge:=["{knowledge}"]', f'l0.file:={tmp_path / "l0.sqlite"}',
           'router.mode:=static', 'router.theta_direct:=0.99')
     heard = listener()
     heard.say('So what is the moon really made of, then?', conversation_id='v')
     assert heard.turns(1)[0].path == Path.L2
     saved = heard.call(Trigger, 'dialogue/save_cache')
     assert (saved.success, saved.message) == (True, '1 answers saved')
-    assert (tmp_path / 'l0.npz').is_file()
+    assert (tmp_path / 'l0.sqlite').is_file()
     heard.say('So what is the moon really made of, then?', conversation_id='w')
     assert heard.turns(2)[1].path == Path.L0
 
@@ -369,7 +369,7 @@ def test_diagnostics_show_every_level(robot: Callable[..., Any], listener: Calla
     levels = ['L0', 'L1', 'L2', 'router', 'filler', 'speech']
     assert [status.name.split(': ')[1] for status in arrays[0].status] == levels
     assert arrays[0].status[2].level == DiagnosticStatus.OK
-    heard.say('What is the weather on Mars?')
+    heard.say('What are the rings of Saturn made of?')
     turn = heard.turns(1)[0]
     assert turn.outcome in (Outcome.FAILED, Outcome.ANSWERED)
     assert turn.path == Path.FALLBACK
@@ -382,10 +382,10 @@ def test_interrupted_the_node_ends_in_time_with_cache_and_records_on_disk(
     cloud: Callable[..., Any], robot: Callable[..., Any], listener: Callable[..., Any], tmp_path: FilePath
 ) -> None:
     model = cloud(answer('Cold.'), Script([sse(chunk('Once')), STALL]))
-    node = robot(model.base_url, f'l0.file:={tmp_path / "l0.npz"}', 'filler.generator:=true', 'speech.enabled:=true',
+    node = robot(model.base_url, f'l0.file:={tmp_path / "l0.sqlite"}', 'filler.generator:=true', 'speech.enabled:=true',
                  'l2.inter_token_timeout:=30.0')
     heard = listener()
-    heard.say('What is the weather on Mars?', conversation_id='a')
+    heard.say('What are the rings of Saturn made of?', conversation_id='a')
     heard.turns(1)
     heard.say('Tell me a long story', conversation_id='b')
     heard.until(lambda: any(frame.text == 'Once' for frame in heard.heard['answer']))
@@ -393,7 +393,7 @@ def test_interrupted_the_node_ends_in_time_with_cache_and_records_on_disk(
     assert node.process.returncode == 0
     outcomes = [record.outcome for record in read_turns(tmp_path / 'turns.jsonl')]
     assert sorted(outcomes) == [Outcome.ANSWERED, Outcome.CANCELLED]
-    again = robot(model.base_url, f'l0.file:={tmp_path / "l0.npz"}')
+    again = robot(model.base_url, f'l0.file:={tmp_path / "l0.sqlite"}')
     assert '1 cached answers' in again.log.read_text()
 
 
@@ -419,8 +419,8 @@ def test_a_missing_model_ends_the_node_with_a_sentence(robot: Callable[..., Any]
 
 
 def test_a_foreign_cache_is_refused_and_the_node_starts_empty(robot: Callable[..., Any], tmp_path: FilePath) -> None:
-    (tmp_path / 'l0.npz').write_bytes(b'not a cache')
-    node = robot('http://127.0.0.1:9/v1', f'l0.file:={tmp_path / "l0.npz"}')
+    (tmp_path / 'l0.sqlite').write_bytes(b'not a cache')
+    node = robot('http://127.0.0.1:9/v1', f'l0.file:={tmp_path / "l0.sqlite"}')
     assert 'the cache starts empty' in node.log.read_text()
 
 
