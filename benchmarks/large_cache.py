@@ -4,7 +4,7 @@
 
 The vectors are made up: clusters of about twenty, as questions about one thing are, with a cosine of about 0.72 within.
 A query is an entry's vector turned to a cosine of 0.90 to 0.99. Its lookup is right if it finds the entry that an exact
-search over all vectors finds. A million entries need about 6 GB of memory, 3 GB of disk and ten minutes.
+search over all vectors finds. A million entries need about 6 GB of memory, 3 GB of disk and a quarter of an hour.
 """
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _NIGHT = frozenset(('晚上', '夜里', '半夜', '凌晨', 'a', 'night', 'morni
 _SPANS = {'周': 'week', '星期': 'week', '礼拜': 'week', '月': 'month', '季度': 'quarter', '年': 'year'}
 _NUMERAL = '[0-9]{1,2}|[一二三四五六七八九十两]{1,3}'
 _MINUTES = '[0-5][0-9]|[二三四五]?十[一二三四五六七八九]?|(?:零?[一二三四五六七八九]|[0-9])(?=分)'
-_YEAR = '(?:1[5-9]|20)[0-9]{2}|[一二][零〇一二三四五六七八九]{3}'
+_YEAR = '(?:1[0-9]|20)[0-9]{2}|[一二][零〇一二三四五六七八九]{3}'
 _MONTH = (
     r'(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?'
     r'|nov(?:ember)?|dec(?:ember)?)\b\.?'
@@ -51,8 +51,13 @@ _DATES_EN = (
     rf'\b(?P<d>\d{{1,2}})(?:{_TH})?\s+(?:of\s+)?(?P<name>{_MONTH})(?:,?\s+(?P<y>\d{{4}})\b)?',
     rf'\b(?P<name>{_MONTH}),?\s+(?:of\s+)?(?P<y>\d{{4}})\b',
     rf'\b(?:in|of|since|until|by|from|to|before|after|this|next|last)\s+(?P<name>{_MONTH})',
-    rf'\b(?!ma[ry])(?P<name>{_MONTH})',  # may and march alone are verbs
+    rf'\b(?!ma[ry]\b|march|...\b)(?P<name>{_MONTH})',  # may and march alone are verbs, dec and sep no words
 )
+_TENS = {word: 20 + 10 * place for place, word in enumerate((
+    'twenties', 'thirties', 'forties', 'fifties', 'sixties', 'seventies', 'eighties', 'nineties',
+))}
+_DECADE_EN = rf"(?<!\d)(?:in|of|from|since) the '?(?P<tens>[2-9]0(?='?s\b)|(?:{'|'.join(_TENS)})\b)"
+_DECADE_ZH = r'(?<!\d)(?P<tens>[2-9]0|[二三四五六七八九]十)年代'
 _DAY_EN = rf'\bon the (?P<d>\d{{1,2}})(?:{_TH})\b'
 _WEEKDAY_ZH = (
     r'(?:(?P<step>[这本下上])个?|(?<![0-9一二两三四五六七八九十几个]))(?:周|星期|礼拜)(?P<w>[一二三四五六日天])(?![次个趟回])'
@@ -93,6 +98,7 @@ def _patterns(*groups: tuple[str, tuple[str, ...]]) -> tuple[tuple[list[str], tu
 # Where two overlap, the earlier one counts.
 _ZH = _patterns(
     ('月', (_DATE_ZH,)),
+    ('年代', (_DECADE_ZH,)),
     ('年,款', (_YEAR_ZH,)),
     ('日,号', (_DAY_ZH,)),
     ('周,星期,礼拜', (_WEEKDAY_ZH,)),
@@ -103,6 +109,7 @@ _ZH = _patterns(
 _EN = _patterns(
     (','.join(_MONTHS), _DATES_EN),
     ('on the ', (_DAY_EN,)),
+    ("0s,0's,ties", (_DECADE_EN,)),
     ('day', (_WEEKDAY_EN,)),
     ('week,month,quarter,year', (_SPAN_EN,)),
     ('to,yesterday', (_NEAR_EN,)),
@@ -182,6 +189,8 @@ def _date(found: dict[str, str | None]) -> Moment | None:
         return Moment(minute=720 if name == 'noon' else 0)
     month = _MONTHS[name[:3]] if name else _numeral(found.get('m'))
     day, year = _numeral(found.get('d')), _numeral(found.get('y'))
+    if tens := found.get('tens'):  # of the last century
+        return Moment(1900 + (_TENS.get(tens) or _numeral(tens) or 0))
     if not (month is None or 1 <= month <= 12) or not (day is None or 1 <= day <= 31):
         return None
     return Moment(year, month, day)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import abc
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeGuard
 
 Side = tuple[str, int]  # pair and sign, such as ('open', -1) for closed
@@ -17,8 +17,8 @@ _REACH_HAN = re.compile('(?:太|很|是|会|怎么|那么|再|都|够|一定|需
 _PAUSE_SPACED = re.compile(r'\s*(?:[,.!?;:]|$|(?:it|we|you|they|i|he|she|there|that|this)\b)')
 _PAUSE_HAN = re.compile(r'\s*(?:[,.!?。;:、]|$)')
 # 能不能, 有没有 and 有天窗没有 ask without denying: they are read as 能, 有 and 有天窗.
-_A_NOT_A = re.compile(r'([一-鿿]{1,2})[不没](?=\1)|(?<=[有了])没有?(?=\?|$)')
-_OR_NOT = re.compile(r'(有[^,。!?;\s]{1,15}?)没有(?=\?|$)')
+_A_NOT_A = re.compile(r'([一-鿿]{1,2})[不没](?=\1)|(?<=[有了])没有?(?=\s{0,3}\?|[.!。\s]{0,3}$)')
+_OR_NOT = re.compile(r'(有[^,。!?;\s]{1,15}?)没有(?=\s{0,3}\?|[.!。\s]{0,3}$)')
 _ASKED = re.compile(r'([一-鿿]{1,2})[不没]\1.?')
 # Where a word of one character that describes stands by itself, and is no part of another: 更大, 大吗; not 大家.
 _DEGREES = frozenset('更最很太挺偏真较还不没够')
@@ -36,15 +36,27 @@ class Term(NamedTuple):
     negates: bool = False
 
 
-class Lexicon(abc.ABC):
-    """Terms, found in texts in their ``plain`` form; of two that begin together the longer one.
+class Classes(NamedTuple):
+    """How pairs tell questions apart.
 
-    ``unmarked`` are the pairs whose first side adds nothing to a question.
+    The first side of ``unmarked`` ones adds nothing to a question; the other side of ``denials``, some of these, is a
+    mere *not*. A question that takes a side of a ``loose`` pair differs only from one that takes the other side; so it
+    does for ``degrees`` if the questions are in two languages. ``asking`` pairs are loose and no sides of statements.
     """
 
-    def __init__(self, terms: Mapping[str, Term], unmarked: frozenset[str]) -> None:
+    unmarked: frozenset[str] = frozenset()
+    denials: frozenset[str] = frozenset()
+    loose: frozenset[str] = frozenset()
+    degrees: frozenset[str] = frozenset()
+    asking: frozenset[str] = frozenset()
+
+
+class Lexicon(abc.ABC):
+    """Terms, found in texts in their ``plain`` form; of two that begin together the longer one."""
+
+    def __init__(self, terms: Mapping[str, Term], classes: Classes) -> None:
         self._terms = dict(terms)
-        self.unmarked = unmarked
+        self.classes = classes
 
     @abc.abstractmethod
     def terms(self, text: str) -> Iterator[Found]:
@@ -70,8 +82,8 @@ class Lexicon(abc.ABC):
 class SpacedLexicon(Lexicon):
     """Of a language with spaces: terms are whole words, and *n't* at the end of any word is one."""
 
-    def __init__(self, terms: Mapping[str, Term], unmarked: frozenset[str]) -> None:
-        super().__init__(terms, unmarked)
+    def __init__(self, terms: Mapping[str, Term], classes: Classes) -> None:
+        super().__init__(terms, classes)
         self._by_first: dict[str, list[str]] = {}
         for term in sorted(terms, key=len, reverse=True):
             first = _TOKEN.match(term)
@@ -107,8 +119,8 @@ class SpacedLexicon(Lexicon):
 class HanLexicon(Lexicon):
     """Of Chinese: terms are found anywhere, those that ``describe`` only where they stand by themselves."""
 
-    def __init__(self, terms: Mapping[str, Term], unmarked: frozenset[str], describing: frozenset[str]) -> None:
-        super().__init__(terms, unmarked)
+    def __init__(self, terms: Mapping[str, Term], classes: Classes, describing: frozenset[str]) -> None:
+        super().__init__(terms, classes)
         self._describing = describing
         self._pattern = re.compile('|'.join(re.escape(each) for each in sorted(terms, key=len, reverse=True)))
 
@@ -151,10 +163,7 @@ def read_lexicon(fields: object, where: str, name: str) -> Lexicon:
     if not negations:
         raise AntonymError(f"{where}': must have 'negations', a list of words, and 'pairs', a mapping.")
     pairs = {str(pair): sides for pair, sides in fields['pairs'].items()}
-    unmarked = frozenset(_list(fields, 'unmarked', where))
-    for pair in unmarked:
-        if pair not in pairs:
-            raise AntonymError(f"{where}.unmarked': {pair!r} is no pair.")
+    classes = _classes(fields, pairs.keys(), where)
     spaced = name != 'zh'
     terms = {word: Term(negates=True) for word in negations}
     for word, sides in _sides(pairs, where).items():
@@ -165,7 +174,17 @@ def read_lexicon(fields: object, where: str, name: str) -> Lexicon:
     for word in _list(fields, 'neutral', where):
         if terms.setdefault(word, Term()) != Term():
             raise AntonymError(f"{where}.neutral': {word!r} is also a negation or in a pair.")
-    return SpacedLexicon(terms, unmarked) if spaced else HanLexicon(terms, unmarked, describing)
+    return SpacedLexicon(terms, classes) if spaced else HanLexicon(terms, classes, describing)
+
+
+def _classes(fields: Mapping[str, object], pairs: Iterable[str], where: str) -> Classes:
+    classes = Classes(*(frozenset(_list(fields, field, where)) for field in Classes._fields))
+    for field, listed in classes._asdict().items():
+        if unknown := listed.difference(pairs):
+            raise AntonymError(f"{where}.{field}': {min(unknown)!r} is no pair.")
+    if unknown := classes.denials - classes.unmarked:
+        raise AntonymError(f"{where}.denials': {min(unknown)!r} is not unmarked.")
+    return classes
 
 
 def _list(fields: Mapping[str, object], field: str, where: str) -> list[str]:

@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import yaml
 
@@ -16,6 +17,14 @@ _NEXT = re.compile(r"(?:'s)?[\s,/-]*(?:(?:and|or|和|或)\s*)?")  # what may sta
 
 class NamesError(ValueError):
     """A file of names that cannot be used; the message names file and field."""
+
+
+class Mention(NamedTuple):
+    """A name at [start, end) of a text."""
+
+    name: Name
+    start: int
+    end: int
 
 
 class ProductNames:
@@ -59,10 +68,13 @@ class ProductNames:
 
         Sorted by kind; those of one kind in the order of their first mention, since *is A faster than B* matters.
         """
+        return listed(self.mentions(text))
+
+    def mentions(self, text: str) -> Iterator[Mention]:
+        """Every name in a text in its ``plain`` form, in order."""
         small = text.lower()
         if len(small) != len(text):  # a letter whose small form is two
             text = small
-        found: dict[Name, None] = {}
         last = -1
         for match in self._pattern.finditer(small):
             spelling = match.group()
@@ -72,9 +84,13 @@ class ProductNames:
             written_small = spelling in self._everyday and small != text and text[start:end] == spelling
             if written_small and not (last >= 0 and _NEXT.fullmatch(small, last, start)):
                 continue
-            found[self._names[spelling]] = None
+            yield Mention(self._names[spelling], start, end)
             last = end
-        return tuple(sorted(found, key=lambda name: name[0]))
+
+
+def listed(mentions: Iterable[Mention]) -> tuple[Name, ...]:
+    """The names mentioned, each once, sorted by kind; those of one kind in the order of their first mention."""
+    return tuple(sorted(dict.fromkeys(mention.name for mention in mentions), key=lambda name: name[0]))
 
 
 def _spellings(value: object, path: Path, field: str) -> list[str]:

@@ -18,7 +18,11 @@ _WORDS = {word: value for value, word in enumerate((
 ))}
 _SCALES = {'hundred': 100, 'thousand': 1000, 'million': 1_000_000, 'billion': 1_000_000_000}
 _ORDINALS = {word: value for value, word in enumerate((
-    'third', 'fourth', 'fifth', 'sixth', 'seventh', 'eighth', 'ninth', 'tenth'), start=3)}  # second is a unit, too
+    'third', 'fourth', 'fifth', 'sixth', 'seventh', 'eighth', 'ninth', 'tenth'), start=3)} | {'first': 1}
+_SECOND = (  # a unit, too
+    r'(?:(?<=the )|(?<=\'s )|(?<=and )|(?<=or ))second(?=\s[a-z])'
+    r'|second(?=\s(?:[a-z]+est|most|row|floor|phase|stage|generation|half|gear|motor|level|owner|year|day|version)\b)'
+)
 _SCALE = {'百': 1e2, '千': 1e3, '万': 1e4, '亿': 1e8, '百万': 1e6, '千万': 1e7, 'k': 1e3, **_SCALES}
 _LONE = frozenset('一两万千百亿十壹贰叁肆伍陆柒捌玖拾佰仟')  # alone these are mostly parts of other words
 _LONGEST = 24  # characters or words of one number; what is longer is none
@@ -29,8 +33,12 @@ _WORD = '(?:' + '|'.join(sorted([*_WORDS, *_SCALES], key=len, reverse=True)) + r
 # Words with a numeral character that count nothing.
 _IDIOMS = '|'.join((
     '一下|一会|一起|一些|一样|一定|一般|一直|一共|一键|一点(?![零一二三四五六七八九])|(?<=[统唯之哪])一|(?<=进)一步',
-    '第一(?![百千万])|二手|三电|三元|[四两]驱|四周|四季|[三两]厢|十分(?!钟|之)|百分百|千万[不别要]|千[米克瓦]|万一',
+    r'(?<=从)[零0](?=到|加速|开始)|0(?=\s?[-~到]\s?100)|(?:zero|0)(?= to )',
+    '第一(?:次(?=[来见去到买看,。!?]|$)|时间|印象|反应|手)',
+    '二手|三电|三元|[四两]驱|四周|四季|[三两]厢|十分(?!钟|之)|百分百|千万[不别要]|千[米克瓦]|万一',
     '零下|零部?件|零配件|零售|零食|(?<=[大登着])陆|陆[续地]|four-wheel|4s店',
+    r'(?<![^,.!?] )first(?![\s-](?:year|row|service|maintenance|owner)\b)|first(?![\s-][a-z])',
+    r"first[\s-](?:time|name|aid|impression|few|of all|class|hand)|(?<=')s|two-tone|one-(?:touch|pedal)",
 ))
 _SCALED = r'\s*(?:千万|百万|万|亿|千(?!米|克|瓦)|百(?!分)|k\b|(?:hundred|thousand|million|billion)\b)'
 _AND = r'(?:(?:(?<=hundred )|(?<=thousand )|(?<=million )|(?<=billion ))and\s+)?'
@@ -46,20 +54,23 @@ _APPROXIMATE = (
 )
 _NUMBER = re.compile('|'.join((
     rf'(?P<idiom>{_IDIOMS})',
-    rf'第(?P<place>\d+|{_HAN}+)',
+    rf'第\s?(?P<place>\d+|{_HAN}+)',
     r'(?P<denominator>[二三四五六七八九十]|[1-9]\d?)分之(?P<numerator>[一二三四五六七八九]|\d{1,2})(?![\d.])',
     _DIGITAL,
     _APPROXIMATE,
     rf'(?P<han>{_HAN}+(?:点{_D}+[百千万亿]*)?)',
     r'半(?=个?小时|个?钟头|个月|个?星期|[天年日里米升度吨])',
     rf'(?<![a-z])(?P<words>{_WORD}(?:[\s-]+{_AND}{_WORD})*(?:\s+point(?:\s+{_WORD})+)?)',
-    rf"(?<![a-z])(?P<ordinal>{'|'.join(_ORDINALS)}|(?:(?<=the )|(?<='s )|(?<=and )|(?<=or ))second(?=\s[a-z]))\b",
+    rf"(?<![a-z])(?P<ordinal>{'|'.join(_ORDINALS)}|{_SECOND})\b",
+    '(?P<prime>首(?=[次个位款辆台任保年]))',
     r'(?<![a-z])half(?:\s+an?\b)?',
 )))
 # Where a number may begin: only there is the pattern above tried.
-_BEGIN_ZH = re.compile('[' + r'\d半第' + ''.join([*_DIGITS, *_TENS, *_MYRIADS]) + ']')
+_BEGIN_ZH = re.compile('[' + r'\d半第首' + ''.join([*_DIGITS, *_TENS, *_MYRIADS]) + ']')
 _BEGIN = re.compile(rf'{_BEGIN_ZH.pattern}|(?<![a-z])(?:[zfn]|on|t[whe]|s[ei]|e[il]|h[ua]|mi|bi)')
 _LATIN = re.compile('[a-z]{3}')
+_ROMAN_DIGITS = {'I': 1, 'V': 5, 'X': 10}
+_ROMAN = re.compile(r'\b(?=[IVX]{2,}\b)X{0,3}(?:IX|IV|V?I{0,3})(?<=[IVX])\b')
 _MINUS = re.compile(r'(?:(?<![^\W_])-|负|零下|minus )$')  # a stroke between two is a range or a joint
 _HALF_BEGINS = frozenset('个 \t\n')
 _HALF = re.compile(r'个半(?=小时|月|钟头|星期)|\s+and\s+a\s+half\b')
@@ -81,6 +92,17 @@ class Number(NamedTuple):
 def plain(text: str) -> str:
     """The form in which texts are searched: NFKC, so that full-width digits and signs are the usual ones."""
     return unicodedata.normalize('NFKC', text).replace('’', "'")
+
+
+def in_digits(text: str) -> str:
+    """A ``plain`` text with its Roman numerals, of two letters at least, in digits: Mark III = Mark 3."""
+    return _ROMAN.sub(_arabic, text) if 'I' in text or 'XX' in text else text
+
+
+def _arabic(match: re.Match[str]) -> str:
+    values = [_ROMAN_DIGITS[letter] for letter in match.group()]
+    following = [*values[1:], 0]
+    return str(sum(-value if value < after else value for value, after in zip(values, following, strict=True)))
 
 
 def numbers(text: str) -> Iterator[Number]:
@@ -115,6 +137,8 @@ def _read(text: str, match: re.Match[str]) -> tuple[Number, ...]:
         return (Number(_rounded(_small(match['numerator']) / _small(match['denominator'])), *match.span()),)
     if place := match['place']:
         return (Number(_small(place), *match.span(), ordinal=True),) if len(place) <= _LONGEST else ()
+    if match['prime']:  # 首次 = 第一次
+        return (Number(1.0, *match.span(), ordinal=True),)
     if match['ordinal']:
         return (Number(float(_ORDINALS.get(match['ordinal'], 2)), *match.span(), ordinal=True),)
     return (Number(0.5, *match.span(), bare=True),)

@@ -52,17 +52,18 @@ _TABLE = (
     ('doors', 1.0, '门 door doors'),
     ('colors', 1.0, '种颜色 个颜色 色 color colors colour colours'),
     ('items', 1.0, '个 款 台 辆 种 项 次 张 把 car cars model models trim trims time times'),
-    ('items', 1.0, 'airbag airbags camera cameras'),
+    ('items', 1.0, '支 层 部 条 套 件 场 届 圈 扇 颗 根 只 airbag airbags camera cameras'),
 )
 _BEFORE = {
     '百分之': ('share', 1.0), '千分之': ('share', 0.1), '时速': ('speed', 1.0), '¥': ('money', 1.0),
     'rmb': ('money', 1.0), '$': ('dollars', 1.0), '€': ('euros', 1.0),
 }
-_COUNTS = frozenset({'people', 'items', 'seats', 'doors'})
+_DAY = 86_400.0
+COUNTS = frozenset({'people', 'items', 'seats', 'doors'})
 # What follows a spelling where it is no unit but the beginning of another word.
 _UNLIKE = {
     '升': '级', '秒': '杀', '成': '[年功本]', '门': '店', '人': '民', '年': '代', '匹': '马(?!力)', '色': '[调差]',
-    '项': '目', '位': '置',
+    '项': '目', '位': '置', '部': '分', '条': '件', '层': '次', '件': '套',
 }
 # 块 counts pieces, too: two 屏, one 12.3-inch screen. It is money where no thing follows.
 _PIECE = r'(?![\d〇-鿿])|(?=左右|以[上下内]|[多的吧吗呢])'
@@ -78,7 +79,12 @@ class Unit:
     @property
     def counts_things(self) -> bool:
         """Whether it counts people or things, so that 一个 may be as little a number as *a* is."""
-        return self.dimension in _COUNTS
+        return self.dimension in COUNTS
+
+    @property
+    def may_go_unsaid(self) -> bool:
+        """Whether a single one need not be counted: a car, a month; not one kilometer."""
+        return self.dimension in COUNTS or (self.dimension == 'duration' and self.factor >= _DAY)
 
 
 _UNITS = {

@@ -41,6 +41,7 @@ def _l0(assembly: Assembly, config: Config) -> Parts:
     cache = assembly.cache
     values: dict[str, object] = {
         'entries': len(cache), 'lookups': cache.lookups, 'hits': cache.hits, 'stale rejects': cache.stale_rejects,
+        'damaged entries': cache.damaged,
         'volatility': ' '.join((config.volatility.policy, *config.volatility.rules)),
         **{f'changes of {category}': str(proposal)
            for category, proposal in assembly.freshness.proposals(config.volatility.target_stale).items()},

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pace_ros import packaged
-from pace_ros.facts import AntonymError, FactExtractor, Facts, NamesError, difference
+from pace_ros.facts import AntonymError, FactExtractor, Facts, NamesError
 from pace_ros.facts.dates import Moment
 from pace_ros.facts.units import Quantity, agree
 from pace_ros.language import SentenceSplitter
@@ -106,21 +106,6 @@ def test_a_statement_conflicts_where_it_says_otherwise(said: str, answer: str, k
 def test_wordings_that_ask_for_the_same_facts_are_the_same(one: str, other: str, locale: str) -> None:
     assert EXTRACTOR.same(one, other, locale)
     assert EXTRACTOR.same(other, one, locale)
-
-
-@pytest.mark.parametrize(('one', 'other', 'kind'), [
-    ('How much is the Lark?', 'How much is the Heron?', 'names'),
-    ('Is the Lark faster than the Heron?', 'Is the Heron faster than the Lark?', 'direction'),
-    ('Does it have 6 airbags?', 'Does it have 8 airbags?', 'quantities'),
-    ('Who led it in 1756?', 'Who led it in 1765?', 'moments'),
-    ('Is it cheap?', 'Is it expensive?', 'polarity'),
-    ('Does it tow?', 'Does it not tow?', 'negations'),
-    ('Is it 1 car for a month?', 'Is it a car?', ''),
-    ('Is it cheap?', '便宜吗？', ''),
-])
-def test_the_kind_in_which_two_questions_differ(one: str, other: str, kind: str) -> None:
-    facts = [EXTRACTOR.facts(text, 'en') for text in (one, other)]
-    assert difference(*facts) == difference(*facts[::-1]) == kind
 
 
 @pytest.mark.parametrize(('one', 'other', 'locale'), [
@@ -278,7 +263,7 @@ def test_both_languages_of_nearly_every_answer_state_the_same_facts() -> None:
     '百分之', '三月', '周一', '下个', '今天',
     '个半', '有', '大', '不', '能不能', '没有', '吗', '?', 'one ', 'hundred and ', 'point one ', 'half a ', 'jan 1 ',
     'not a ', 'have ',
-    'lark plus ', 'Plus ', '¥1', '1 km per ', '½', "n't ", 'yes ', 'how ', '的',
+    'lark plus ', 'Plus ', '¥1', '1 km per ', 'lark and the ', '云雀比', 'XI than ', '½', "n't ", 'yes ', 'how ', '的',
 ])
 def test_a_long_text_takes_time_in_proportion_to_its_length(piece: str, locale: str) -> None:
     def seconds(length: int) -> float:
