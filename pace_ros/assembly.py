@@ -21,8 +21,10 @@ from pace_ros.cache import (
     ChangeRates,
     EitherClassifier,
     Guards,
+    Leaning,
     LearnedClassifier,
     Lexicon,
+    PatternLists,
     Personal,
     ScopeReader,
     SemanticCache,
@@ -166,16 +168,17 @@ class Assembly:
         folder = packaged.config_dir()
         names = ProductNames.read(_or_packaged(now.names_file, 'names.yaml'))
         facts = FactExtractor(names, Polarity.read(folder / 'antonyms.yaml'))
-        lexicons = folder / 'lexicon'
+        exchange, subject, personal = (self._patterns(now, name) for name in ('exchange', 'subject', 'personal'))
+        leaning = Leaning(exchange, subject)
         self.conflicts = ConflictMeter(facts)
         return Levels(
             embedder=self.embedder,
             cache=self.cache,
             knowledge=self.knowledge,
             volatility=self._open_classifier(now),
-            scopes=ScopeReader.read(lexicons, names),
+            scopes=ScopeReader(names, leaning),
             guards=Guards(facts),
-            personal=Personal.read(lexicons),
+            personal=Personal(personal, leaning),
             router=self.router,
             ledger=self.ledger,
             fillers=self.fillers,
@@ -187,11 +190,16 @@ class Assembly:
             remarks=Remarks.read(folder / 'remarks.yaml'),
         )
 
+    def _patterns(self, now: Config, name: str) -> PatternLists:
+        """A word list: from the configured folder if that has it, else the package's."""
+        own = Path(now.lexicon_dir).expanduser()
+        has_it = now.lexicon_dir and any(own.glob(f'{name}.*.txt'))
+        return PatternLists.read(own if has_it else packaged.config_dir() / 'lexicon', name)
+
     def _open_classifier(self, now: Config) -> VolatilityClassifier:
         """What says whether an answer ages. Raises ConfigError for a rule for a class that nothing is in."""
         settings = now.volatility
-        self._lexicon = Lexicon.read(Path(settings.lexicon_dir).expanduser() if settings.lexicon_dir else
-                                     packaged.config_dir() / 'lexicon')
+        self._lexicon = Lexicon(self._patterns(now, 'volatile'))
         check_classes(read_rules(settings.rules), {*self._lexicon.categories, LEARNED})
         if settings.classifier == 'lexicon':
             return self._lexicon

@@ -36,7 +36,7 @@ class Cascade:
         self._config = config
         self._clock = clock
         self._lookup = Lookup(levels, config, embed_seconds=embed_seconds)
-        self._hits = HitRules(levels, config)
+        self._hits = HitRules(levels, config, clock)
         self._thinking = Thinking(levels, self._lookup, config, clock)
         self.asked_ahead = 0
 
@@ -170,11 +170,14 @@ class Cascade:
         """Look for an earlier answer: the same words first, else embed once and search."""
         match, record, switches = NO_MATCH, turn.record, turn.switches
         if query.may_recall and query.scope.key is not None:
-            match = self._levels.cache.recall_exact(query.text, query.scope.key)
+            match = self._levels.cache.recall_exact(
+                query.text, query.scope.key, self._hits.aged(query, switches.aging)
+            )
         if match.entry is None and (query.may_recall or switches.l1 or switches.rag):
             record.stale_reject = match.stale
             match = await self._lookup.recall(
-                query, decision.theta_cache, self._hits.differs(query), lambda: turn.embedded(self._clock.monotonic())
+                query, decision.theta_cache, self._hits.differs(query, switches.aging),
+                lambda: turn.embedded(self._clock.monotonic()),
             )
         record.stale_reject = record.stale_reject or match.stale
         record.cache_score, record.exact_repeat = match.score, match.exact
@@ -203,7 +206,7 @@ class Cascade:
     def _direct(self, turn: LiveTurn, query: Query, threshold: float) -> RetrievalHit | None:
         """The entry that answers by itself; what kept nearer ones from it is noted."""
         direct, record = self._hits.direct(query, threshold), turn.record
-        record.refused += tuple(f'l1 {each}' for each in direct.refused)
+        record.refused = tuple(dict.fromkeys((*record.refused, *(f'l1 {each}' for each in direct.refused))))
         if direct.hit is not None:
             record.retrieval_score = direct.score
             query.note_volatile(record, [direct.hit])
@@ -257,7 +260,7 @@ class Cascade:
 
     async def _is_instant(self, query: Query, switches: Switches, decision: Decision) -> bool:
         """Whether L0 or L1 would answer by itself; a look without a trace."""
-        if await self._lookup.would_recall(query, decision.theta_cache, self._hits.differs(query)):
+        if await self._lookup.would_recall(query, decision.theta_cache, self._hits.differs(query, switches.aging)):
             return True
         return switches.l1 and self._hits.direct(query, decision.theta_direct).hit is not None
 

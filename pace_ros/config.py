@@ -235,8 +235,6 @@ class Volatility:
                                      'stable=ttl:86400.')
     classifier: str = setting('lexicon', 'What says that a question is volatile: lexicon, learned, or either of them.',
                               choices=('lexicon', 'learned', 'either'), read_only=True)
-    lexicon_dir: str = setting('', 'Folder of the word lists volatile.<language>.txt; empty: the packaged ones.',
-                               read_only=True)
     head_file: str = setting('', 'File of the learned classifier, made by "volatility train"; empty: '
                              '<data_dir>/volatility.npz.', read_only=True)
     target_stale: float = setting(0.05, 'Share of stale answers for which lives are proposed.', low=1e-6, high=1.0)
@@ -302,6 +300,8 @@ class Config:
                             read_only=True)
     names_file: str = setting('', 'Product names with their spellings (YAML); empty: the packaged ones.',
                               read_only=True)
+    lexicon_dir: str = setting('', 'Folder of word lists volatile, subject, exchange and personal.<language>.txt; '
+                               'the packaged ones for what is not there, and where empty.', read_only=True)
     locale: str = setting('zh-CN', 'Language assumed where none is given or detected.', choices=LOCALES)
     max_utterance_chars: int = setting(500, 'Longer utterances are refused.', low=1, high=100_000)
     allow_overrides: bool = setting(False, 'Obey the switches in Utterance.arm.')

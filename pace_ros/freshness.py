@@ -38,16 +38,17 @@ class Freshness:
 
         Raises KnowledgeError, with everything left as it was.
         """
-        before = self._knowledge.entries
         change = self._knowledge.reload(self._drop)
-        self._rates.watch(map(self._category, self._knowledge.entries.values()))
-        self._rates.note(self._category(before[key]) for key in change.changed)
+        now = self._knowledge.entries
+        self._rates.watch(map(self._category, now.values()))
+        self._rates.note(self._category(now[key]) for key in change.changed if key in now)
         self._rates.save()
         return change
 
     def invalidate(self, entry_ids: Sequence[str], terms: Sequence[str]) -> int:
         """Knowledge changed elsewhere: drop the answers built on these entries or naming a term; returns how many."""
         removed = self._cache.invalidate(sources=entry_ids, terms=terms)
+        self._sync(removed)
         self._on_change(entry_ids, terms)
         self._rates.note(self._category(entry) for entry in self._touched(entry_ids, terms))
         self._rates.save()
@@ -65,7 +66,16 @@ class Freshness:
         ids = [*change.changed, *change.withdrawn]
         if removed := self._cache.invalidate(sources=ids):
             log.info('%d cached answers built on changed knowledge are dropped', removed)
+        self._sync(removed)
         self._on_change(ids, [])
+
+    def _sync(self, removed: int) -> None:
+        """Nothing that was removed comes back, not even after a power cut."""
+        try:
+            if removed:
+                self._cache.flush()
+        except OSError as error:
+            log.error('what was removed from the cache may come back after a power cut: %s', error)
 
     def _touched(self, entry_ids: Sequence[str], terms: Sequence[str]) -> list[KnowledgeEntry]:
         wanted, words = set(entry_ids), [word for term in terms if (word := normal_form(term))]

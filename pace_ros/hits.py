@@ -5,11 +5,16 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from pace_ros.aging import STABLE, Aging
+from pace_ros.cache import CacheEntry
+from pace_ros.clock import Clock
 from pace_ros.config import Config
 from pace_ros.facts import Facts
 from pace_ros.levels import Levels
 from pace_ros.query import Query
 from pace_ros.retrieval import KnowledgeEntry, RetrievalHit
+
+Differs = Callable[[CacheEntry], str]
 
 
 @dataclass(frozen=True)
@@ -26,20 +31,32 @@ class Direct:
 class HitRules:
     """What similarity alone gets wrong (design section 2): the guards of L0 and L1."""
 
-    def __init__(self, levels: Levels, config: Callable[[], Config]) -> None:
+    def __init__(self, levels: Levels, config: Callable[[], Config], clock: Clock) -> None:
         self._levels = levels
         self._config = config
+        self._clock = clock
 
-    def differs(self, query: Query) -> Callable[[str], str]:
-        """What tells in which guarded item a cached question differs from this one, empty if in none.
-
-        The subject of the conversation is part of the key, which is the same: it need not be compared.
+    def aged(self, query: Query, aging: Aging) -> Differs:
+        """What tells why a cached answer may not be given now, by the policy for its class, whatever held when it was
+        admitted; empty if it may.
         """
+        def why(entry: CacheEntry) -> str:
+            category = entry.category or STABLE
+            policy, ttl = aging.of(category, query.locale)
+            too_old = policy == 'ttl' and self._clock.wall() >= entry.written + ttl
+            return f'{category}: {policy}' if policy == 'deny' or too_old else ''
+
+        return why
+
+    def differs(self, query: Query, aging: Aging) -> Differs:
+        """What tells why a cached answer is no hit: it has aged, or its question differs from this one in a guarded
+        item. The subject of the conversation is part of the key, which is the same: it need not be compared.
+        """
+        aged, guards = self.aged(query, aging), self._levels.guards
         if not self._config().guards.facts:
-            return lambda _candidate: ''
-        guards = self._levels.guards
+            return aged
         asked = functools.cache(lambda: guards.asked(query.text, query.locale))  # read when a candidate is near enough
-        return lambda candidate: guards.differs(asked(), candidate, query.locale)
+        return lambda entry: aged(entry) or guards.differs(asked(), entry.question, query.locale)
 
     def direct(self, query: Query, threshold: float) -> Direct:
         """The nearest entry that answers in the visitor's language and has a wording of at least this cosine that asks

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from pace_ros.cache import CacheMatch
+from pace_ros.cache import CacheEntry, CacheMatch
 from pace_ros.config import Config
 from pace_ros.embedding import DegenerateText
 from pace_ros.language import normal_form
@@ -20,7 +20,7 @@ QUICK_SECONDS = 0.004  # the longest encoding of a short question that the event
 QUICK_CHARS = 80  # what a short question is
 QUICK_ENTRIES = 5000  # an index of which FAISS searches in about a millisecond
 DIRECT_CANDIDATES = 12  # knowledge entries looked at: those about another subject may be nearer than the right one
-Differs = Callable[[str], str]
+Differs = Callable[[CacheEntry], str]
 NO_MATCH = CacheMatch(None, math.nan)
 
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -30,13 +31,16 @@ MOST_RESTARTS = 3  # of one answer, where knowledge keeps changing
 
 @dataclass(eq=False)
 class _Generation:
-    """An answer under way and what it is built on; ``outdated`` once any of that has changed."""
+    """An answer under way and what it is built on; ``outdated`` once it was stopped because any of that has changed,
+    ``final`` if it will not be.
+    """
 
     request: InFlight
     messages: Sequence[Message]
     sources: tuple[Source, ...]
     expires: float
     outdated: bool = False
+    final: bool = False
 
     def is_built_on(self, entry_ids: set[str], terms: Sequence[str]) -> bool:
         """Whether an entry in its prompt is among these, or a term is in the prompt."""
@@ -68,12 +72,13 @@ class Thinking:
         waiting = self._wait_with(turn, conversation, None if generation.request.speaks else filler)
         try:
             failure = await self._relay(turn, generation, waiting)
-            for _ in range(MOST_RESTARTS):
+            for restart in range(1, MOST_RESTARTS + 1):
                 if not generation.outdated or turn.informative:
                     break
                 query.epoch = self._levels.cache.epoch
                 await self._lookup.search(query)
                 generation = self._begin(turn, query, history)
+                generation.final = restart == MOST_RESTARTS
                 failure = await self._relay(turn, generation, waiting)
         finally:
             waiting.cancel()
@@ -91,11 +96,13 @@ class Thinking:
         """
         if self._loop is not None and self._config().volatility.on_change == 'restart':
             words = [word for term in terms if (word := normal_form(term))]
-            self._loop.call_soon_threadsafe(self._restart, set(entry_ids), words)
+            with contextlib.suppress(RuntimeError):  # the loop has closed: nothing is under way
+                self._loop.call_soon_threadsafe(self._restart, set(entry_ids), words)
 
     def _restart(self, entry_ids: set[str], terms: Sequence[str]) -> None:
         for generation in list(self._running):
-            if not generation.request.speaks and generation.is_built_on(entry_ids, terms):
+            stoppable = not generation.final and not generation.request.speaks
+            if stoppable and generation.is_built_on(entry_ids, terms):
                 generation.outdated = True
                 generation.request.end()
 
@@ -113,8 +120,9 @@ class Thinking:
 
     def passages(self, query: Query, *, rag: bool) -> list[RetrievalHit]:
         """The knowledge near enough to inform the model."""
-        settings = self._config().l1
-        return [hit for hit in query.hits[: settings.top_k] if rag and hit.score >= settings.passage_floor]
+        settings, serves = self._config().l1, self._levels.knowledge.serves
+        near = [hit for hit in query.hits[: settings.top_k] if rag and hit.score >= settings.passage_floor]
+        return [hit for hit in near if serves(hit.entry)]  # it may have been withdrawn since the search
 
     def messages(
         self, query: Query, passages: Sequence[RetrievalHit], history: Sequence[Exchange], *, persona: bool

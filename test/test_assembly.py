@@ -139,12 +139,31 @@ async def test_what_cannot_be_loaded_is_named(
 async def test_a_missing_lexicon_is_named(
     tmp_path: FilePath, knowledge: FilePath, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def absent(_folder: FilePath) -> None:
-        raise PatternError('There is no volatile.<language>.txt.')
+    def absent(_folder: FilePath, name: str) -> None:
+        raise PatternError(f'There is no {name}.<language>.txt.')
 
-    monkeypatch.setattr(assembly_module.Lexicon, 'read', absent)
-    with pytest.raises(PatternError):
+    monkeypatch.setattr(assembly_module.PatternLists, 'read', absent)
+    with pytest.raises(PatternError, match='There is no'):
         Assembly(lambda: configured(tmp_path), SystemClock(), outlet=Ledger(), sink=NullSink())
+
+
+async def test_word_lists_may_be_ones_own(tmp_path: FilePath, knowledge: FilePath) -> None:
+    """A list that is not in the folder is the packaged one."""
+    own = tmp_path / 'lists'
+    own.mkdir()
+    (own / 'volatile.en.txt').write_text('[tale]\n\\bstory\\b\n', encoding='utf-8')
+    async with scripted_cloud(STORY) as cloud, assembled(
+        configured(tmp_path, cloud, lexicon_dir=str(own), volatility__rules=['tale=ttl:60'])
+    ) as (whole, _outlet):
+        record = (await ask(whole, LIGHTHOUSE)).record
+        assert record.admission_reason == 'tale: ttl 60 s'
+        assert (await ask(whole, 'How much is that one?')).record.scope == ''
+
+
+async def test_a_rule_for_a_class_that_does_not_exist_is_refused(tmp_path: FilePath, knowledge: FilePath) -> None:
+    with pytest.raises(ConfigError, match="names the class 'prise'"):
+        Assembly(lambda: configured(tmp_path, volatility__rules=['prise=off']), SystemClock(), outlet=Ledger(),
+                 sink=NullSink())
 
 
 async def test_without_a_filler_model_there_are_placeholders(

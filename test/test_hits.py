@@ -9,7 +9,8 @@ import pytest
 from harness import FACTS
 
 from pace_ros import packaged
-from pace_ros.cache import Guards, Scope
+from pace_ros.aging import Aging, read_rules
+from pace_ros.cache import CacheEntry, Guards, Scope
 from pace_ros.clock import VirtualClock
 from pace_ros.config import Config
 from pace_ros.embedding import Embedder
@@ -20,6 +21,7 @@ from pace_ros.retrieval import KnowledgeBase
 from pace_ros.settings import with_values
 
 CLOSE = 0.7
+FREE = Aging('off', 3600.0)
 LARK, HERON = ('model', 'lark'), ('model', 'heron')
 
 
@@ -33,7 +35,7 @@ class Desk:
         self._embedder = embedder
         config = with_values(Config(), {name.replace('__', '.'): value for name, value in settings.items()})
         levels = cast('Levels', SimpleNamespace(knowledge=self.base, guards=Guards(FACTS)))
-        self.rules = HitRules(levels, lambda: config)
+        self.rules = HitRules(levels, lambda: config, self.clock)
 
     def query(self, text: str, locale: str = 'en', scope: Scope | None = None) -> Query:
         query = Query(text, locale, scope or Scope(locale[:2]))
@@ -43,6 +45,10 @@ class Desk:
 
     def direct(self, text: str, locale: str = 'en', scope: Scope | None = None, threshold: float = CLOSE) -> Direct:
         return self.rules.direct(self.query(text, locale, scope), threshold)
+
+
+def cached(question: str) -> CacheEntry:
+    return CacheEntry(question, 'An answer.', 'en', (), 0.0, None)
 
 
 def found(direct: Direct) -> str:
@@ -104,15 +110,32 @@ def test_an_open_question_may_be_about_the_focus_or_about_the_house(desk: Desk) 
 def test_without_guards_similarity_alone_decides(embedder: Embedder) -> None:
     bare = Desk([packaged.config_dir() / 'knowledge'], embedder, guards__facts=False)
     assert found(bare.direct('How much is the Lark Max in 2031?', threshold=0.8)) == 'price-lark-max'
-    differs = bare.rules.differs(bare.query('How much is the Lark?'))
-    assert differs('How much is the Heron?') == ''
+    differs = bare.rules.differs(bare.query('How much is the Lark?'), FREE)
+    assert differs(cached('How much is the Heron?')) == ''
 
 
 def test_a_cached_question_that_differs_is_told_apart(desk: Desk) -> None:
-    differs = desk.rules.differs(desk.query('Does the Lark have 8 airbags?'))
-    assert differs('Does the Lark have eight airbags?') == ''
-    assert differs('Does the Heron have 8 airbags?') == 'names'
-    assert differs('Does the Lark have 6 airbags?') == 'quantities'
+    differs = desk.rules.differs(desk.query('Does the Lark have 8 airbags?'), FREE)
+    assert differs(cached('Does the Lark have eight airbags?')) == ''
+    assert differs(cached('Does the Heron have 8 airbags?')) == 'names'
+    assert differs(cached('Does the Lark have 6 airbags?')) == 'quantities'
+
+
+@pytest.mark.parametrize(('aging', 'category', 'age', 'why'), [
+    (Aging('deny', 60.0), 'price', 0.0, 'price: deny'),
+    (Aging('deny', 60.0), '', 1e9, ''),
+    (Aging('ttl', 60.0), 'price', 59.0, ''),
+    (Aging('ttl', 60.0), 'price', 60.0, 'price: ttl'),
+    (Aging('off', 60.0), 'price', 1e9, ''),
+    (Aging('off', 60.0, read_rules(['stable=ttl:10'])), '', 10.0, 'stable: ttl'),
+])
+def test_the_policy_of_today_holds_for_what_was_admitted_under_another(
+    desk: Desk, aging: Aging, category: str, age: float, why: str
+) -> None:
+    entry = CacheEntry('Where?', 'There.', 'en', (), desk.clock.wall() - age, None, category=category)
+    query = desk.query('Where?')
+    assert desk.rules.aged(query, aging)(entry) == why
+    assert desk.rules.differs(query, aging)(entry) == why
 
 
 def test_an_entry_withdrawn_or_out_of_date_after_the_search_is_never_returned(

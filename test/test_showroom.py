@@ -121,7 +121,8 @@ def test_every_question_gets_its_own_entry_past_the_guards(
     """Scope and guards stand in no question's way, but for the few that mean nothing without a subject."""
     config = Config()
     base = KnowledgeBase([packaged.config_dir() / 'knowledge'], embedder, VirtualClock(wall=1_799_985_600.0))
-    rules = HitRules(cast('Levels', SimpleNamespace(knowledge=base, guards=Guards(FACTS))), lambda: config)
+    levels = cast('Levels', SimpleNamespace(knowledge=base, guards=Guards(FACTS)))
+    rules = HitRules(levels, lambda: config, VirtualClock())
     scopes = ScopeReader.read(LEXICONS, NAMES)
     lost, wrong = [], []
     for key, text, entry in asked:

@@ -129,8 +129,8 @@ class ScopeReader:
         if reason := self._leaning.on_exchange(question, locale, history):
             return Scope(None, leans=True, reason=reason)
         named = self._named(question)
-        if self._mains(named):
-            return Scope(tongue, reason='names its subject')
+        if mains := self._mains(named):
+            return self._named_scope(tongue, named, set(mains), history)
         line = self._leaning.on_subject(question, locale)
         section = line.section if line is not None else ''
         if section == _HOUSE:
@@ -144,6 +144,16 @@ class ScopeReader:
                 return Scope(None, reason='no one subject in focus')
             return Scope(_key(tongue, added), reason='more than one subject was spoken of')
         return Scope(_key(tongue, added), added, reason='the subject in focus may be meant' if added else '')
+
+    def _named_scope(
+        self, tongue: str, named: tuple[Name, ...], mains: set[Name], history: Sequence[Exchange]
+    ) -> Scope:
+        """Of a question that names its subject; a trim of it that was spoken of may still be meant."""
+        focus = self._focus(history)
+        if not mains & set(self._mains(focus.names)):
+            return Scope(tongue, reason='names its subject')
+        added = self._added(named, focus)
+        return Scope(_key(tongue, added), added if focus.clear else (), reason='names its subject')
 
     def _leaning_scope(
         self, tongue: str, line: Line, named: tuple[Name, ...], focus: _Focus, locale: str, history: Sequence[Exchange]

@@ -19,12 +19,12 @@ from pace_ros.embedding import Vector
 from pace_ros.language import is_encodable, normal_form
 
 log = logging.getLogger(__name__)
-Differs = Callable[[str], str]
+Differs = Callable[[CacheEntry], str]
 MAX_ASKED = 32  # near candidates asked whether they differ, before it is a miss
 PAGE = 100  # entries handled before others get the lock
 
 
-def no_difference(_candidate: str) -> str:
+def no_difference(_candidate: CacheEntry) -> str:
     """Every near candidate is a hit."""
     return ''
 
@@ -85,8 +85,8 @@ class SemanticCache:
 
     # -- looking up -------------------------------------------------------------------------------------------------
 
-    def recall_exact(self, question: str, scope: str) -> CacheMatch:
-        """Look for the same normalised question; needs no embedding."""
+    def recall_exact(self, question: str, scope: str, differs: Differs = no_difference) -> CacheMatch:
+        """Look for the same normalised question; needs no embedding. ``differs`` may say why it is no hit."""
         with self._lock:
             found = self._held.same(question, scope)
             if found is None:
@@ -94,6 +94,8 @@ class SemanticCache:
             if self._expired(found.row):
                 self._drop_stale(found.row)
                 return CacheMatch(None, math.nan, stale=True)
+            if why := differs(found.stored.entry):
+                return CacheMatch(None, math.nan, refused=(f'{found.stored.entry_id}: {why}',))
             self.lookups += 1
             return self._hit(found, CacheMatch(found.stored.entry, 1.0, exact=True, entry_id=found.stored.entry_id))
 
@@ -102,7 +104,7 @@ class SemanticCache:
     ) -> CacheMatch:
         """Find the nearest entry of this scope with a cosine of at least ``threshold``; ``vector`` has shape (d,).
 
-        A candidate is passed over if ``differs`` says in what its question differs. The score of a miss is NaN where
+        A candidate is passed over if ``differs`` says why it is no hit. The score of a miss is NaN where
         the nearest entries are all of another scope, and for a vector that is no unit vector.
         """
         with self._lock:
@@ -116,7 +118,7 @@ class SemanticCache:
                     self._drop_stale(row)
                     stale = True
                 elif stored := self._held.read(row):
-                    why = differs(stored.entry.question)
+                    why = differs(stored.entry)
                     if not why:
                         match = CacheMatch(stored.entry, score, False, stale, stored.entry_id, tuple(refused))
                         return self._hit(Held(row, stored), match)
@@ -129,14 +131,14 @@ class SemanticCache:
         """Whether a recall would find an answer; neither counted nor remembered as a use."""
         with self._lock:
             found = self._held.same(question, scope)
-            if found is not None and not self._expired(found.row):
+            if found is not None and not self._expired(found.row) and not differs(found.stored.entry):
                 return True
             asked = 0
             for row, score in self._held.near(vector, scope, threshold):
                 if score < threshold or asked >= MAX_ASKED:
                     return False
                 if not self._expired(row) and (stored := self._held.read(row)):
-                    if not differs(stored.entry.question):
+                    if not differs(stored.entry):
                         return True
                     asked += 1
             return False

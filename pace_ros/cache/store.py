@@ -30,7 +30,7 @@ from pace_ros.language import normal_form
 
 FORMAT = 2
 PAGE_SIZE = 8192  # three rows of 512 dimensions; in one of 4096 bytes there is one, and the rest is empty
-BUSY = 10.0  # s to wait for another connection, such as a tool's
+BUSY = 0.2  # s to wait for another connection: a visitor waits as long
 SCHEMA = (
     'CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID',
     """CREATE TABLE entry (

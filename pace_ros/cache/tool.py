@@ -68,6 +68,7 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     def command(name: str, run: Callable[..., int | None], text: str) -> argparse.ArgumentParser:
         added = commands.add_parser(name, help=text, description=text)
         added.set_defaults(run=run)
+        added.add_argument('--file', type=Path, default=argparse.SUPPRESS, help='the cache file')
         return added
 
     command('list', Tool.list, 'One line an entry; separated by tabs unless on a terminal.')
@@ -79,8 +80,10 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
         'input', type=Path, metavar='FILE', help='JSON lines, - for standard input')
     command('remove', Tool.remove, 'Remove some entries; the node must not run.').add_argument(
         'ids', type=int, nargs='+', metavar='ID')
-    known, _ros = parser.parse_known_args(argv)  # ros2 run may add --ros-args
-    return known
+    words = sys.argv[1:] if argv is None else argv
+    if '--ros-args' in words:  # a launch file may add them
+        words = words[:words.index('--ros-args')]
+    return parser.parse_args(words)
 
 
 class Tool:
@@ -154,7 +157,10 @@ class Tool:
 
     def import_(self, options: argparse.Namespace) -> int:
         """Add the entries of exported lines; those that are none are named."""
-        text = sys.stdin.read() if str(options.input) == '-' else options.input.read_text(encoding='utf-8')
+        try:
+            text = sys.stdin.read() if str(options.input) == '-' else options.input.read_text(encoding='utf-8')
+        except UnicodeDecodeError as error:
+            raise ToolError(f'{options.input} is not UTF-8: {error}') from error
         encoder = self._embedder()
         if self._file.exists():
             self._check_encoder(encoder)

@@ -196,6 +196,12 @@ class VectorIndex:
 
     def _build_inverted(self, build: object, rows: RowNumbers, vectors: Matrix) -> None:
         faiss.omp_set_num_threads(1)  # of this thread: visitors' turns need the rest
+        try:
+            self._fill_inverted(build, rows, vectors)
+        except (RuntimeError, MemoryError) as error:  # FAISS raises RuntimeError; the exact index goes on
+            log.error('the inverted file for %d answers cannot be built: %s', len(rows), error)
+
+    def _fill_inverted(self, build: object, rows: RowNumbers, vectors: Matrix) -> None:
         inverted = InvertedVectors(vectors)
         for begin in range(0, len(rows), PORTION):
             if self._closing.is_set():

@@ -142,7 +142,7 @@ class CacheAgainstDict(RuleBasedStateMachine):
             self.model[key].uses.append(self.clock.wall())
 
     def differs(self, unlike: set[str]):  # type: ignore[no-untyped-def]
-        return lambda question: 'unlike' if normal_form(question) in unlike else ''
+        return lambda entry: 'unlike' if normal_form(entry.question) in unlike else ''
 
     @rule(source=st.sampled_from(('s', 't', 'u')))
     def invalidate(self, source: str) -> None:

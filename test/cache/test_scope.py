@@ -68,7 +68,8 @@ EXAMPLES: dict[str, dict[str, dict[str, tuple[str, ...]]]] = {
                 'Is there a loaner car?', 'Show me the way to the restrooms',
                 'I want to know the loan terms', 'For the big family dogs we own do you have a cover?', 'Top speed?',
             ),
-            'fragment': ('Five people', 'Because we go to the mountains every winter with skis'),
+            'fragment': ('Is the Heron bigger?', 'How much more is the Heron?', 'What are the exceptions?',
+                         'Five people', 'Because we go to the mountains every winter with skis'),
         },
         'zh': {
             'asks': (
@@ -92,7 +93,8 @@ EXAMPLES: dict[str, dict[str, dict[str, tuple[str, ...]]]] = {
             'that': ('这个多少钱？', '那些是标配吗', '这算优惠吗', '那多少钱？', '那时候能提车吗？',
                 '这种情况能赔吗？'),
             'whole': ('介绍一下云雀', '就订云雀吧', '我对北野感兴趣', '云雀怎么样？', '它能跑多远？', '苍鹭多大？'),
-            'fragment': ('五个人', '因为我们每年冬天都去山里滑雪'),
+            'fragment': ('苍鹭更大吗？', '苍鹭贵多少？', '上一个问题再答一次', '五个人',
+                         '因为我们每年冬天都去山里滑雪'),
         },
     },
     'subject': {
@@ -419,3 +421,31 @@ def test_other_kinds_of_subject(tmp_path: Path) -> None:
     'palace'),)
     with pytest.raises(PatternError, match='exchange'):
         ScopeReader.read(tmp_path, names)
+
+
+@pytest.mark.parametrize(('question', 'locale'), [
+    ('Is the Heron bigger?', 'en'), ('Is the Heron the same?', 'en'), ('How much more is the Heron?', 'en'),
+    ('Is the same true?', 'en'), ('What are the exceptions?', 'en'), ('Can I see the list?', 'en'),
+    ('Answer my previous question', 'en'), ('I disagree, are you sure?', 'en'), ('Does the former have AWD?', 'en'),
+    ('苍鹭更大吗？', 'zh'), ('苍鹭贵多少？', 'zh'), ('苍鹭一样吗？', 'zh'), ('一样吗？', 'zh'),
+    ('有没有更大的？', 'zh'),
+    ('上一个问题再答一次', 'zh'), ('从什么时候开始？', 'zh'), ('有例外吗？', 'zh'), ('区别在哪？', 'zh'),
+    ('在几楼？', 'zh'),
+    ('需要多长时间？', 'zh'), ('哪一个最适合城市', 'zh'),
+])
+def test_half_a_comparison_and_what_points_back_have_no_key_after_anything_was_said(
+    reader: ScopeReader, question: str, locale: str
+) -> None:
+    assert reader.of(question, locale, said('Is there coffee?', 'Yes, at the bar.')).key is None
+
+
+@pytest.mark.parametrize(('before', 'question', 'key'), [
+    ('Tell me about the Lark Max', 'What is the range of the Lark?', 'en trim=max'),
+    ('Tell me about the Lark Max', 'What is the range of the Heron?', 'en'),
+    ('Tell me about the Lark', 'What is the range of the Lark?', 'en'),
+    ('介绍一下云雀旗舰版', '云雀续航多少', 'zh trim=max'),
+])
+def test_a_trim_spoken_of_may_be_meant_where_its_model_is_named(
+    reader: ScopeReader, before: str, question: str, key: str
+) -> None:
+    assert reader.of(question, key[:2], said(before, 'Gladly.')).key == key

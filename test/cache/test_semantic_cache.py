@@ -361,28 +361,28 @@ def test_blank_terms_remove_nothing(cache: SemanticCache) -> None:
 def test_a_candidate_that_differs_is_passed_over_for_the_next_and_the_reason_kept(cache: SemanticCache) -> None:
     cache.admit(entry('seats of the Lark'), at(0.99))
     cache.admit(entry('seats of the Orvane'), at(0.97))
-    match = cache.recall(at(1.0), 'en', 0.95, lambda question: 'other model' if 'Lark' in question else '')
+    match = cache.recall(at(1.0), 'en', 0.95, lambda each: 'other model' if 'Lark' in each.question else '')
     assert match.entry is not None
     assert match.entry.question == 'seats of the Orvane'
     assert (match.entry_id, match.refused) == (2, ('1: other model',))
     assert match.score == pytest.approx(0.97, abs=1e-6)
-    assert cache.would_hit('?', at(1.0), 'en', 0.95, lambda question: 'x' if 'Lark' in question else '')
+    assert cache.would_hit('?', at(1.0), 'en', 0.95, lambda each: 'x' if 'Lark' in each.question else '')
 
 
 def test_candidates_that_all_differ_are_a_miss_with_the_best_score(cache: SemanticCache) -> None:
     cache.admit(entry('a'), at(0.99))
     cache.admit(entry('b'), at(0.97))
-    match = cache.recall(at(1.0), 'en', 0.95, lambda _question: 'polarity')
+    match = cache.recall(at(1.0), 'en', 0.95, lambda _each: 'polarity')
     assert (match.entry, match.refused) == (None, ('1: polarity', '2: polarity'))
     assert match.score == pytest.approx(0.99, abs=1e-6)
-    assert not cache.would_hit('?', at(1.0), 'en', 0.95, lambda _question: 'polarity')
+    assert not cache.would_hit('?', at(1.0), 'en', 0.95, lambda _each: 'polarity')
     assert cache.hits == 0
 
 
 def test_candidates_below_the_threshold_are_not_asked(cache: SemanticCache) -> None:
     cache.admit(entry('far'), at(0.9))
     asked: list[str] = []
-    cache.recall(at(1.0), 'en', 0.95, lambda question: asked.append(question) or '')
+    cache.recall(at(1.0), 'en', 0.95, lambda each: asked.append(each.question) or '')
     assert asked == []
 
 
@@ -807,3 +807,11 @@ def test_the_cache_goes_on_through_any_jump(clock: VirtualClock, cache: Semantic
         assert found is not None
         assert len(cache) == 3
     assert all(map(math.isfinite, weights(cache).values()))
+
+
+def test_the_same_question_may_be_no_hit_either(cache: SemanticCache) -> None:
+    cache.admit(entry('seats'), at(1.0))
+    match = cache.recall_exact('seats', 'en', lambda each: f'{each.question} have aged')
+    assert (match.entry, match.refused) == (None, ('1: seats have aged',))
+    assert not cache.would_hit('seats', at(1.0), 'en', 0.95, lambda _each: 'aged')
+    assert cache.hits == 0

@@ -20,7 +20,8 @@ STABLE = 'stable'
 EXAMPLES: dict[str, dict[str, tuple[str, ...]]] = {
     'en': {
         'price': (
-            'Is the seven-seater more expensive?', 'How much is the red one?', 'What would I pay for the big battery?',
+            'What does the Lark set me back?', 'Is the seven-seater more expensive?',
+            'How much is the red one?', 'What would I pay for the big battery?',
             'Are there fees for the registration?', 'Is the first inspection free?', 'Which taxes come on top?',
         ),
         'offer': (

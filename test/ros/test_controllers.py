@@ -120,7 +120,7 @@ def test_a_partial_hypothesis_is_no_turn_but_its_answer_is_ready(
     model = cloud(Script([0.4, answer('It is cold', ' there.')]))
     robot(model.base_url, 'speculation.enabled:=true', 'speculation.stable_for:=0.05')
     heard = listener()
-    heard.say('What is the weather on Mars', utterance_id='u', locale='en-US', partial=True)
+    heard.say('What are the rings of Saturn made of', utterance_id='u', locale='en-US', partial=True)
     heard.until(lambda: len(model.server.requests) == 1)
     heard.spin(0.8)
     assert not heard.heard['turn']
