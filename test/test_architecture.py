@@ -57,7 +57,9 @@ def test_package_versions_agree() -> None:
 
 def test_every_installed_executable_has_its_main() -> None:
     entries = re.findall(r"'(\w+) = ([\w.]+):main'", (ROOT / 'setup.py').read_text())
-    assert {name for name, _ in entries} == {'ask', 'demo', 'dialogue', 'local_llm'}
+    assert {name for name, _ in entries} == {
+        'ask', 'cache', 'demo', 'dialogue', 'local_llm', 'volatility',
+    }
     for _, module in entries:
         path = ROOT / (module.replace('.', '/') + '.py')
         functions = [node.name for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)]

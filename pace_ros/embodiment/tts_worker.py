@@ -14,7 +14,7 @@ from pace_ros.embodiment.audio import read_wav
 from pace_ros.language import language
 
 VOICES = {'zh': ('cmn', 'zh'), 'en': ('en-us', 'en')}
-ATTEMPTS = 3  # pyttsx3's espeak driver sometimes writes an empty file
+ATTEMPTS = 6  # pyttsx3's espeak driver sometimes writes an empty file, on a busy machine several times running
 
 
 def voices_by_language(engine: Any) -> dict[str, str]:
