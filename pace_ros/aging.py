@@ -10,6 +10,7 @@ from pace_ros.settings import ConfigError
 
 POLICIES = ('off', 'ttl', 'deny')
 STABLE = 'stable'  # the class of an answer that does not age
+UNKNOWN = 'unknown'  # of one whose classifier failed
 KNOWLEDGE = 'knowledge'  # of one that ages only because the knowledge it is made of does
 _RULE = re.compile(
     r'(?:([a-z]{2,3})/)?([a-z][a-z0-9_-]*)\s*=\s*(off|deny|ttl(?:\s*:\s*(\d+(?:\.\d+)?))?)', re.IGNORECASE
@@ -71,7 +72,7 @@ def read_rules(texts: Iterable[str]) -> tuple[AgingRule, ...]:
 
 def check_classes(rules: Iterable[AgingRule], categories: Collection[str]) -> None:
     """Raise ConfigError for a rule for a class that no question is ever put into."""
-    known = {*categories, STABLE, KNOWLEDGE}
+    known = {*categories, STABLE, KNOWLEDGE, UNKNOWN}
     for rule in rules:
         if rule.category not in known:
             raise ConfigError(f"Parameter 'volatility.rules' names the class {rule.category!r}; there are "

@@ -4,9 +4,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Sequence
 
-from pace_ros.aging import STABLE
+from pace_ros.aging import STABLE, UNKNOWN
 from pace_ros.arms import Switches
-from pace_ros.cache import CacheEntry, CacheMatch, Scope, scope_of
+from pace_ros.cache import CacheEntry, CacheMatch, Scope, Verdict, scope_of
 from pace_ros.clock import Clock
 from pace_ros.config import Config
 from pace_ros.control import Decision
@@ -79,14 +79,9 @@ class Cascade:
         levels = self._levels
         query = Query(utterance.text, utterance.locale, self._scope(utterance, history), epoch=levels.cache.epoch)
         await self._lookup.embed(query)
-        verdict = levels.volatility.classify(query.text, query.locale, query.vector)
-        query.category = verdict.category or STABLE
-        foreseen = Foreseen(
-            query.text, query.vector, category=query.category, volatile=verdict.reason if verdict.volatile else '',
-            epoch=query.epoch,
-        )
+        verdict = self._classify(query, switches)
+        foreseen = Foreseen(query.text, query.vector, verdict=verdict, epoch=query.epoch)
         await self._lookup.search(query)
-        query.may_recall = _may_recall(switches, query)
         decision = levels.router.decide(switches.router)
         unlikely = decision.p_instant > self._config().speculation.max_p_instant
         if unlikely or await self._is_instant(query, switches, decision) or levels.llm.breaker.state != 'closed':
@@ -126,8 +121,8 @@ class Cascade:
         if self._levels.volatility.needs_vector:
             await self._lookup.embed(query)
             turn.embedded(self._clock.monotonic())
-        self._classify(query, record)
-        query.may_recall = _may_recall(turn.switches, query)
+        verdict = self._classify(query, turn.switches)
+        record.volatile_query, record.volatile_reason = verdict.volatile, verdict.reason
         return query
 
     def _scope(self, utterance: Utterance, history: Sequence[Exchange]) -> Scope:
@@ -136,16 +131,17 @@ class Cascade:
             return Scope(scope_of(utterance.locale))
         return self._levels.scopes.of(utterance.text, utterance.locale, self._thinking.seen(history))
 
-    def _classify(self, query: Query, record: TurnRecord) -> None:
-        """Volatile by the wording of the question; where the classifier fails, volatile too."""
+    def _classify(self, query: Query, switches: Switches) -> Verdict:
+        """Volatile by the wording of the question; where the classifier fails, volatile too. It decides on the key."""
         try:
             verdict = self._levels.volatility.classify(query.text, query.locale, query.vector)
-            record.volatile_query, record.volatile_reason = verdict.volatile, verdict.reason
-            query.category = verdict.category or STABLE
         except Exception as error:
             log.exception('the volatility classifier failed')
-            record.volatile_query, record.volatile_reason = True, f'classifier failed: {error}'
-            query.category = 'unknown'
+            verdict = Verdict(True, f'classifier failed: {error}', UNKNOWN)
+        query.category = verdict.category or STABLE
+        policy, _ = switches.aging.of(query.category, query.locale)
+        query.key = query.scope.key if switches.l0 and policy != 'deny' else None
+        return verdict
 
     def _launch_filler(
         self, turn: LiveTurn, conversation: Conversation, decision: Decision
@@ -169,11 +165,9 @@ class Cascade:
     async def _recall(self, turn: LiveTurn, query: Query, decision: Decision) -> CacheMatch:
         """Look for an earlier answer: the same words first, else embed once and search."""
         match, record, switches = NO_MATCH, turn.record, turn.switches
-        if query.may_recall and query.scope.key is not None:
-            match = self._levels.cache.recall_exact(
-                query.text, query.scope.key, self._hits.aged(query, switches.aging)
-            )
-        if match.entry is None and (query.may_recall or switches.l1 or switches.rag):
+        if query.key is not None:
+            match = self._levels.cache.recall_exact(query.text, query.key, self._hits.aged(query, switches.aging))
+        if match.entry is None and (query.key is not None or switches.l1 or switches.rag):
             record.stale_reject = match.stale
             match = await self._lookup.recall(
                 query, decision.theta_cache, self._hits.differs(query, switches.aging),
@@ -271,8 +265,3 @@ def _why_not_shown(record: TurnRecord) -> str:
     if record.outcome in (Outcome.PREEMPTED, Outcome.CANCELLED):
         return 'the turn was stopped'
     return 'the first token came first' if record.path is Path.L2 else 'L2 failed first'
-
-
-def _may_recall(switches: Switches, query: Query) -> bool:
-    policy, _ = switches.aging.of(query.category, query.locale)
-    return switches.l0 and query.scope.key is not None and policy != 'deny'

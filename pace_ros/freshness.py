@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from pace_ros.aging import KNOWLEDGE, STABLE
 from pace_ros.cache import ChangeRates, Lexicon, Proposal, SemanticCache
-from pace_ros.language import normal_form
+from pace_ros.language import normal_form, normal_forms
 from pace_ros.retrieval import KnowledgeBase, KnowledgeChange, KnowledgeEntry
 
 log = logging.getLogger(__name__)
@@ -78,7 +78,7 @@ class Freshness:
             log.error('what was removed from the cache may come back after a power cut: %s', error)
 
     def _touched(self, entry_ids: Sequence[str], terms: Sequence[str]) -> list[KnowledgeEntry]:
-        wanted, words = set(entry_ids), [word for term in terms if (word := normal_form(term))]
+        wanted, words = set(entry_ids), normal_forms(terms)
         return [
             entry for key, entry in self._knowledge.entries.items()
             if key in wanted or any(word in _words_of(entry) for word in words)

@@ -1,20 +1,17 @@
 """Which near candidate is a hit: one that asks for the same, about the same subject, and may still be used."""
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pace_ros.aging import STABLE, Aging
-from pace_ros.cache import CacheEntry
+from pace_ros.cache import CacheEntry, Differs
 from pace_ros.clock import Clock
 from pace_ros.config import Config
 from pace_ros.facts import Facts
 from pace_ros.levels import Levels
 from pace_ros.query import Query
 from pace_ros.retrieval import KnowledgeEntry, RetrievalHit
-
-Differs = Callable[[CacheEntry], str]
 
 
 @dataclass(frozen=True)
@@ -55,8 +52,13 @@ class HitRules:
         aged, guards = self.aged(query, aging), self._levels.guards
         if not self._config().guards.facts:
             return aged
-        asked = functools.cache(lambda: guards.asked(query.text, query.locale))  # read when a candidate is near enough
-        return lambda entry: aged(entry) or guards.differs(asked(), entry.question, query.locale)
+
+        def why(entry: CacheEntry) -> str:
+            return aged(entry) or guards.differs(
+                guards.asked(query.text, query.locale), entry.question, query.locale
+            )
+
+        return why
 
     def direct(self, query: Query, threshold: float) -> Direct:
         """The nearest entry that answers in the visitor's language and has a wording of at least this cosine that asks
@@ -65,8 +67,8 @@ class HitRules:
         refused: dict[str, str] = {}
         if query.scope.key is None:
             return Direct()
-        readings = self._readings(query)
         near = sorted(_near(query.hits, threshold), key=lambda each: -each[0])
+        readings = self._readings(query) if near else ()
         for score, hit, question, locale in near:
             entry = hit.entry
             if entry.answer(query.locale) is None or not self._levels.knowledge.serves(entry):

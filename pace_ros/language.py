@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 _HAN = re.compile(r'[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]')
 _LATIN = re.compile(r'[A-Za-z]')
@@ -39,6 +39,11 @@ def language(locale: str) -> str:
 def normal_form(text: str) -> str:
     """The form in which two utterances are the same: NFKC, lower case, single spaces, no outer punctuation."""
     return ' '.join(unicodedata.normalize('NFKC', text).casefold().split()).strip(_EDGES)
+
+
+def normal_forms(texts: Iterable[str]) -> tuple[str, ...]:
+    """The normal forms of some texts, without those of which nothing is left."""
+    return tuple(form for text in texts if (form := normal_form(text)))
 
 
 def is_blank(text: str) -> bool:

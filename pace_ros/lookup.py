@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from pace_ros.cache import CacheEntry, CacheMatch
+from pace_ros.cache import CacheMatch, Differs
 from pace_ros.config import Config
 from pace_ros.embedding import DegenerateText
 from pace_ros.language import normal_form
@@ -20,7 +20,6 @@ QUICK_SECONDS = 0.004  # the longest encoding of a short question that the event
 QUICK_CHARS = 80  # what a short question is
 QUICK_ENTRIES = 5000  # an index of which FAISS searches in about a millisecond
 DIRECT_CANDIDATES = 12  # knowledge entries looked at: those about another subject may be nearer than the right one
-Differs = Callable[[CacheEntry], str]
 NO_MATCH = CacheMatch(None, math.nan)
 
 
@@ -51,10 +50,10 @@ class Lookup:
 
     async def would_recall(self, query: Query, threshold: float, differs: Differs) -> bool:
         """Whether L0 would answer; the look leaves no trace."""
-        if query.vector is None or query.scope.key is None or not query.may_recall:
+        if query.vector is None or query.key is None:
             return False
         return await self._off_loop(
-            self._levels.cache.would_hit, query.text, query.vector, query.scope.key, threshold, differs
+            self._levels.cache.would_hit, query.text, query.vector, query.key, threshold, differs
         )
 
     async def search(self, query: Query) -> None:
@@ -74,15 +73,14 @@ class Lookup:
         return self._quick_encoder and len(query.text) <= QUICK_CHARS
 
     def _recall(self, query: Query, threshold: float, differs: Differs, embedded: Callable[[], None]) -> CacheMatch:
-        self._embed(query)
-        embedded()
-        if query.vector is None or query.scope.key is None or not query.may_recall:
+        if query.vector is None:
+            self._embed(query)
+            embedded()
+        if query.vector is None or query.key is None:
             return NO_MATCH
-        return self._levels.cache.recall(query.vector, query.scope.key, threshold, differs)
+        return self._levels.cache.recall(query.vector, query.key, threshold, differs)
 
     def _embed(self, query: Query) -> None:
-        if query.vector is not None:
-            return
         foreseen = query.foreseen
         if foreseen is not None and normal_form(foreseen.text) == normal_form(query.text):
             query.vector = foreseen.vector

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pace_ros.aging import KNOWLEDGE, STABLE
-from pace_ros.cache import Scope
+from pace_ros.cache import Scope, Verdict
 from pace_ros.control import CostLedger
 from pace_ros.embedding import Vector
 from pace_ros.llm import InFlight, Message
@@ -17,9 +17,8 @@ from pace_ros.turn import TurnRecord
 class Foreseen:
     """What was prepared for an unfinished hypothesis: its vector, and perhaps a request to the language model.
 
-    ``booked`` are the tokens charged for the request ahead, ``category`` the class of the hypothesis's volatility with
-    the reason in ``volatile``, ``epoch`` the cache's when its knowledge was read, and ``reason`` why nothing was
-    prepared, empty if something was.
+    ``booked`` are the tokens charged for the request ahead, ``verdict`` says whether the hypothesis is volatile,
+    ``epoch`` is the cache's when its knowledge was read, and ``reason`` why nothing was prepared, empty if it was.
     """
 
     text: str
@@ -27,8 +26,7 @@ class Foreseen:
     messages: tuple[Message, ...] = ()
     request: InFlight | None = None
     booked: int = 0
-    category: str = STABLE
-    volatile: str = ''
+    verdict: Verdict | None = None
     epoch: int = 0
     reason: str = ''
 
@@ -50,16 +48,17 @@ class Foreseen:
 class Query:
     """``vector`` has shape (d,), None if there is none.
 
-    ``scope`` is what it means in its conversation, ``category`` the class of its volatility. ``may_recall`` is false
-    for L0 switched off, for a question that means nothing by itself, and for a volatile one whose answers are never
-    cached: a stable question much like it may have been. ``epoch`` is the cache's before its knowledge was read.
+    ``scope`` is what it means in its conversation, ``category`` the class of its volatility. ``key`` is what it is
+    looked up by in L0: None where that is switched off, for a question that means nothing by itself, and for a volatile
+    one whose answers are never cached, since a stable question much like it may have been. ``epoch`` is the cache's
+    before its knowledge was read.
     """
 
     text: str
     locale: str
     scope: Scope
     category: str = STABLE
-    may_recall: bool = False
+    key: str | None = None
     vector: Vector | None = None
     hits: tuple[RetrievalHit, ...] = ()
     epoch: int = 0

@@ -17,7 +17,7 @@ from pace_ros.clock import Clock
 from pace_ros.config import Config
 from pace_ros.conversation import Conversation
 from pace_ros.filler import PendingFiller, budget
-from pace_ros.language import normal_form
+from pace_ros.language import normal_form, normal_forms
 from pace_ros.levels import Levels
 from pace_ros.live_turn import LiveTurn
 from pace_ros.llm import Exchange, InFlight, L2Error, Message, estimated_tokens
@@ -95,7 +95,7 @@ class Thinking:
         so. Callable from any thread.
         """
         if self._loop is not None and self._config().volatility.on_change == 'restart':
-            words = [word for term in terms if (word := normal_form(term))]
+            words = normal_forms(terms)
             with contextlib.suppress(RuntimeError):  # the loop has closed: nothing is under way
                 self._loop.call_soon_threadsafe(self._restart, set(entry_ids), words)
 
@@ -182,9 +182,9 @@ class Thinking:
         record = turn.record
         record.speculation, record.head_start = 'used', turn.utterance.received - request.begun
         query.epoch = foreseen.epoch
-        if foreseen.volatile:
-            record.volatile_query, record.volatile_reason = True, foreseen.volatile
-            query.category = foreseen.category if query.category == STABLE else query.category
+        if foreseen.verdict is not None and foreseen.verdict.volatile:
+            record.volatile_query, record.volatile_reason = True, foreseen.verdict.reason
+            query.category = foreseen.verdict.category if query.category == STABLE else query.category
         self.used_ahead += 1
         self._levels.ledger.spend(tokens=-foreseen.booked)
         foreseen.request = None

@@ -67,5 +67,5 @@ def test_only_rules_for_the_class_and_language_count(
 
 def test_a_rule_for_a_class_nothing_is_in_is_refused() -> None:
     check_classes(read_rules(['price=deny', 'stable=off', 'knowledge=ttl']), ['price'])
-    with pytest.raises(ConfigError, match="'prices'; there are knowledge, price, stable"):
+    with pytest.raises(ConfigError, match="'prices'; there are knowledge, price, stable, unknown"):
         check_classes(read_rules(['prices=deny']), ['price'])

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import sqlite3
 from pathlib import Path as FilePath
 
 import numpy as np
@@ -16,6 +17,7 @@ from pace_ros.cache import CacheEntry, Source
 from pace_ros.clock import SystemClock
 from pace_ros.live_turn import LiveTurn
 from pace_ros.retrieval import KnowledgeError
+from pace_ros.thinking import MOST_RESTARTS
 from pace_ros.turn import Outcome, Path, Utterance
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures('one_encoder')]
@@ -133,6 +135,62 @@ async def test_an_answer_under_way_is_restarted_with_the_new_knowledge(
         assert 'green, blue' in prompts[1]
         assert turn.record.admitted, 'it is built on what holds now'
         assert turn.record.tokens_wasted > 0
+
+
+async def test_where_knowledge_keeps_changing_the_last_restart_is_delivered(
+    tmp_path: FilePath, knowledge: FilePath
+) -> None:
+    gate = asyncio.Event()
+    never = Script([asyncio.Event()])
+    async with scripted_cloud(*[never] * MOST_RESTARTS, Script([gate, STORY])) as cloud, assembled(
+        configured(tmp_path, cloud, router__theta_direct=NO_DIRECT, volatility__on_change='restart')
+    ) as (whole, _outlet):
+        turn = await begun(whole, cloud, COLOURS_ASKED_OTHERWISE)
+        for restart in range(1, MOST_RESTARTS + 2):
+            await asyncio.to_thread(whole.freshness.invalidate, ['colours'], [])
+            if restart <= MOST_RESTARTS:
+                await until(lambda count=restart + 1: len(cloud.requests) == count)
+        gate.set()
+        await ended(turn)
+        assert (turn.record.outcome, turn.record.restarts) == (Outcome.ANSWERED, MOST_RESTARTS)
+        assert not turn.record.admitted, 'it was built before the last change'
+
+
+async def test_an_entry_withdrawn_since_the_search_is_in_no_prompt(
+    tmp_path: FilePath, knowledge: FilePath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with scripted_cloud(STORY) as cloud, assembled(
+        configured(tmp_path, cloud, router__theta_direct=NO_DIRECT)
+    ) as (whole, _outlet):
+        search = whole.knowledge.search
+
+        def search_then_withdraw(*arguments: object) -> object:
+            hits = search(*arguments)  # type: ignore[arg-type]
+            assert hits[0].entry.entry_id == 'colours'
+            knowledge.write_text(KNOWLEDGE[KNOWLEDGE.index('- id: toilets'):], encoding='utf-8')
+            whole.freshness.reload()
+            return hits
+
+        monkeypatch.setattr(whole.knowledge, 'search', search_then_withdraw)
+        record = (await ask(whole, COLOURS_ASKED_OTHERWISE)).record
+        assert record.entry_ids == ()
+        assert 'red, blue' not in cloud.requests[0]['messages'][0]['content']
+
+
+async def test_what_was_removed_is_gone_from_the_database_itself(tmp_path: FilePath, knowledge: FilePath) -> None:
+    """Not only from its journal, which a power cut may shorten."""
+    async with scripted_cloud(STORY) as cloud, assembled(
+        configured(tmp_path, cloud, router__theta_direct=NO_DIRECT)
+    ) as (whole, _outlet):
+        await ask(whole, COLOURS_ASKED_OTHERWISE)
+        whole.save_cache()
+        for expected in (1, 0):
+            copy = tmp_path / f'{expected}.sqlite'
+            copy.write_bytes((tmp_path / 'data' / 'l0.sqlite').read_bytes())
+            db = sqlite3.connect(copy)
+            assert db.execute('SELECT count(*) FROM entry').fetchone() == (expected,)
+            db.close()
+            whole.freshness.invalidate(['colours'], [])
 
 
 async def test_what_has_begun_to_be_heard_is_not_restarted(tmp_path: FilePath, knowledge: FilePath) -> None:

@@ -9,6 +9,7 @@ from support import Script, answer, scripted_cloud
 
 from pace_ros.cache import Verdict
 from pace_ros.embedding import Embedder, Vector
+from pace_ros.live_turn import LiveTurn
 from pace_ros.turn import Outcome, Path
 
 pytestmark = pytest.mark.anyio
@@ -167,11 +168,15 @@ class ByVector:
 
 
 async def test_a_classifier_that_needs_the_vector_gets_the_one_of_the_turn(
-    folder: FilePath, embedder: Embedder
+    folder: FilePath, embedder: Embedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with scripted_cloud(YES) as cloud, open_house(folder, embedder, cloud) as house:
         house.levels.volatility = classifier = ByVector()
+        embedded: list[float] = []
+        note = LiveTurn.embedded
+        monkeypatch.setattr(LiveTurn, 'embedded', lambda turn, at: (embedded.append(at), note(turn, at)))
         record = await house.ask('Tell me a story about a lighthouse.')
+        assert len(embedded) == 1, 't_embed is when the vector was there, not when it was looked up'
         assert (record.volatile_reason, record.admission_reason) == ('looks like it', 'learned: deny')
         assert record.t_embed > 0
         assert [vector is not None for vector in classifier.given] == [True]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from pace_ros.cache.entry import CacheEntry
-from pace_ros.language import normal_form
+from pace_ros.language import normal_form, normal_forms
 
 KEPT = 1_000  # changes; an answer begun before the oldest of them is refused
 
@@ -29,7 +29,7 @@ class Invalidations:
 
     def note(self, sources: Iterable[str] = (), terms: Iterable[str] = (), *, everything: bool = False) -> Change:
         """Count a change; one that names nothing is none."""
-        words = tuple(word for term in terms if (word := normal_form(term)))
+        words = normal_forms(terms)
         change = Change(self.epoch + 1, frozenset(sources), words, everything)
         if everything or change.sources or words:
             self.epoch = change.epoch

@@ -68,7 +68,7 @@ class KnowledgeBase:
     def serves(self, entry: KnowledgeEntry) -> bool:
         """Whether an entry found earlier may still be used: neither changed nor withdrawn nor out of date."""
         now = self._index.entries.get(entry.entry_id)
-        return now is not None and now.version == entry.version and now.is_valid(self._today())
+        return now is not None and (now is entry or now.version == entry.version) and now.is_valid(self._today())
 
     def versions(self) -> dict[str, str]:
         """The versions of the entries in service, by id."""

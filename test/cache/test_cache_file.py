@@ -104,7 +104,7 @@ def test_vectors_of_another_encoder_are_set_aside_naming_both(file: Path, caplog
 
 def test_vectors_of_another_length_are_set_aside(file: Path, caplog: pytest.LogCaptureFixture) -> None:
     filled(file)
-    starts_empty(file, caplog, f'l0.sqlite.other-encoder-{STAMP}', dimension=4)
+    assert "not 'e' of 4" in starts_empty(file, caplog, f'l0.sqlite.other-encoder-{STAMP}', dimension=4)
 
 
 def test_another_format_is_set_aside(file: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -135,7 +135,7 @@ def test_one_row_that_is_wrong_sets_the_whole_file_aside(
 ) -> None:
     filled(file)
     change(file, statement)
-    starts_empty(file, caplog, f'l0.sqlite.damaged-{STAMP}')
+    assert 'l0.sqlite.damaged' in starts_empty(file, caplog, f'l0.sqlite.damaged-{STAMP}')
 
 
 def test_a_flipped_byte_anywhere_is_set_aside_or_harmless(file: Path) -> None:
