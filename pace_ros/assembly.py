@@ -36,7 +36,7 @@ from pace_ros.config import Config
 from pace_ros.control import ControllerState, CostLedger, Router, TtftKeeper
 from pace_ros.dialogue import Dialogue
 from pace_ros.embedding import open_embedder
-from pace_ros.embodiment import Pyttsx3Synthesizer, Sink, Voice
+from pace_ros.embodiment import Speaker, Voice
 from pace_ros.facts import FactExtractor, Polarity, ProductNames
 from pace_ros.filler import (
     ConflictJudge,
@@ -81,7 +81,7 @@ class Assembly:
     """Every part of the running robot. Made on a worker thread (models load for seconds), closed on the event loop."""
 
     def __init__(
-        self, config: Callable[[], Config], clock: Clock, *, outlet: Outlet, sink: Sink,
+        self, config: Callable[[], Config], clock: Clock, *, outlet: Outlet, speaker: Speaker,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         """Load everything. ``transport`` takes the network's place before the language model, in studies.
@@ -96,7 +96,7 @@ class Assembly:
             self._open_recall(now, begun)
             self._open_control(now)
             self._open_files(now, begun)
-            self._open_voice(now, sink, begun)
+            self._open_voice(now, speaker, begun)
             levels = self._levels(now)
             read_ahead(levels, self.knowledge.entries.values())
             self.cascade = Cascade(levels, config, clock, embed_seconds=self._embed_seconds())
@@ -156,12 +156,12 @@ class Assembly:
         if self.writer is not None:
             begun.callback(self.writer.close)
 
-    def _open_voice(self, now: Config, sink: Sink, begun: contextlib.ExitStack) -> None:
+    def _open_voice(self, now: Config, speaker: Speaker, begun: contextlib.ExitStack) -> None:
         """What is said while the model thinks, and the mouth."""
         self.generator_error = ''
         self.fillers = self._open_fillers(now)
         begun.callback(self.fillers.close)
-        self.voice = Voice(Pyttsx3Synthesizer(now.speech.rate), sink)
+        self.voice = Voice(speaker)
 
     def _levels(self, now: Config) -> Levels:
         """The parts a turn passes through."""
@@ -217,10 +217,10 @@ class Assembly:
         return self.saver.save()
 
     async def warm_up(self) -> None:
-        """Start the speech worker, so that the first sentence does not wait for it."""
+        """Let the speaker prepare a sentence, so that the first one does not wait for the engine to start."""
         if self._config().speech.enabled:
             try:
-                await self.voice.synthesizer.synthesise('Hello.', self._config().locale)
+                await self.voice.speaker.prepare('Hello.', self._config().locale)
             except Exception as error:  # a robot without a voice still answers in text
                 self.voice.error = str(error)
                 log.error('the robot cannot speak, it goes on in text: %s', error)

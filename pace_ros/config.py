@@ -9,6 +9,7 @@ import json
 from dataclasses import dataclass, field
 
 from pace_ros.aging import POLICIES, read_rules
+from pace_ros.config_body import Adapters, BargeIn, Gaze, GestureSettings, Nonverbal, Speech
 from pace_ros.settings import ConfigError, setting
 
 LOCALES = ('zh-CN', 'en-US')
@@ -86,6 +87,8 @@ class L2:
     inter_token_timeout: float = setting(4.0, 'Longest silence between two tokens.', low=0.05, high=60.0)
     total_timeout: float = setting(40.0, 'Deadline for the whole answer, retries included.', low=0.1, high=600.0)
     retries: int = setting(1, 'Further attempts before the first token.', low=0, high=5)
+    replay: str = setting('', 'Answer from the L2 traffic in this bag, at its own pace, instead of from the endpoint; '
+                          'empty: do not.', read_only=True)
     breaker_failures: int = setting(3, 'Failures in a row that open the circuit breaker.', low=1, high=100,
                                     read_only=True)
     breaker_cooldown: float = setting(15.0, 'Time an open breaker waits before it lets one probe through.', low=0.1,
@@ -258,37 +261,13 @@ class ConversationSettings:
 
 
 @dataclass(frozen=True)
-class BargeIn:
-    """What silences the robot."""
-
-    on_voice: bool = setting(False, 'Stop speaking when user_speaking turns true; needs echo cancellation.')
-
-
-@dataclass(frozen=True)
-class Speech:
-    """The robot's voice."""
-
-    enabled: bool = setting(True, 'Speak the answers.')
-    sink: str = setting('auto', 'auto: alsa where a device is found, else null; null keeps true timing in silence; '
-                        'topic publishes samples.', choices=('auto', 'null', 'alsa', 'topic'), read_only=True)
-    device: str = setting('default', 'ALSA playback device.', read_only=True)
-    rate: int = setting(190, 'Words a minute.', low=80, high=450, read_only=True)
-
-
-@dataclass(frozen=True)
-class Gaze:
-    """Where the robot looks."""
-
-    enabled: bool = setting(True, 'Look at the speaker and nod on receipt.')
-    target_frame: str = setting('visitor', 'Frame looked at when no speaker_position is known.')
-
-
-@dataclass(frozen=True)
 class Record:
     """The log of turns."""
 
     file: str = setting('', 'JSONL file; empty: <data_dir>/turns.jsonl. "none" keeps no log.', read_only=True)
     text: bool = setting(True, 'Keep what was said; off: durations and decisions only.')
+    l2: bool = setting(False, 'Publish every request to the language model with its answer on l2_traffic, for bags; '
+                       'needs record.text.')
 
 
 @dataclass(frozen=True)
@@ -322,7 +301,10 @@ class Config:
     conversation: ConversationSettings = field(default_factory=ConversationSettings)
     barge_in: BargeIn = field(default_factory=BargeIn)
     speech: Speech = field(default_factory=Speech)
+    nonverbal: Nonverbal = field(default_factory=Nonverbal)
     gaze: Gaze = field(default_factory=Gaze)
+    gesture: GestureSettings = field(default_factory=GestureSettings)
+    adapters: Adapters = field(default_factory=Adapters)
     record: Record = field(default_factory=Record)
 
     def __post_init__(self) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from pace_ros.clock import Clock
 from pace_ros.config import ConversationSettings
+from pace_ros.embodiment.body_language import BodyMemory
 from pace_ros.live_turn import LiveTurn
 from pace_ros.llm import Exchange
 
@@ -22,6 +23,7 @@ class Conversation:
     last_used: float
     history: list[Exchange] = field(default_factory=list)
     last_filler: str = ''
+    body: BodyMemory = field(default_factory=BodyMemory)
     turn: LiveTurn | None = None
 
     def remember(self, question: str, answer: str) -> None:

@@ -13,6 +13,7 @@ from pace_ros.clock import Clock
 from pace_ros.config import Config
 from pace_ros.conversation import Conversation, Conversations
 from pace_ros.embodiment import Voice
+from pace_ros.embodiment.body_language import BodyLanguage
 from pace_ros.language import detect_locale, is_blank, is_encodable, is_locale
 from pace_ros.levels import Levels
 from pace_ros.live_turn import LiveTurn, Outlet
@@ -25,7 +26,6 @@ from pace_ros.turn import Arm, Outcome, ResponseFrame, TurnRecord, Utterance
 log = logging.getLogger(__name__)
 STOP_DEADLINE = 1.0  # s that stopped turns get to unwind
 LONGEST_ID = 256
-ATTENTION_DELAY = 0.01  # s: nobody sees it, and a cached answer is out before the body moves
 
 
 class Dialogue:
@@ -99,6 +99,10 @@ class Dialogue:
         if conversation.turn is not None:
             conversation.turn.stop(Outcome.PREEMPTED, 'the visitor spoke again')
         conversation.turn = turn
+        turn.body = BodyLanguage(
+            turn.turn_id, self._outlet, self._config, conversation.body, elapsed=turn.elapsed,
+            call_later=asyncio.get_running_loop().call_later, note=turn.onset,
+        )
         self._turns.add(turn)
         turn.task = self._spawn(self._run(turn, conversation, foreseen), f'turn {turn.turn_id}')
         turn.task.add_done_callback(lambda _task: self._wind_up(turn, conversation, foreseen))
@@ -180,8 +184,6 @@ class Dialogue:
 
     async def _run(self, turn: LiveTurn, conversation: Conversation, foreseen: Foreseen | None) -> None:
         try:
-            if self._config().gaze.enabled:  # attention delays no answer
-                turn.attention = asyncio.get_running_loop().call_later(ATTENTION_DELAY, turn.acknowledge)
             if 0 < turn.utterance.confidence < self._config().asr.min_confidence:
                 turn.remark(self._levels.remarks.repeat(turn.utterance.locale))
                 confidence = f'{turn.utterance.confidence:.2f}'
@@ -201,7 +203,8 @@ class Dialogue:
     async def _finish(self, turn: LiveTurn, conversation: Conversation | None, foreseen: Foreseen | None) -> None:
         """The record is written when the turn's speech has ended or been stopped, and the judge, if any, has spoken."""
         turn.end(Outcome.CANCELLED, 'stopped')
-        turn.attend_now()
+        if turn.body is not None:
+            turn.body.attend()  # still due after an answer of milliseconds: the record is about to be written
         if foreseen is not None:  # a turn that was stopped before it began
             turn.record.tokens_wasted += await foreseen.drop(self._levels.ledger)
         await turn.spoken()

@@ -11,11 +11,12 @@ from pace_ros.arms import Switches
 from pace_ros.clock import Clock
 from pace_ros.control import Decision
 from pace_ros.embodiment import SpeechTrack, Voice
+from pace_ros.embodiment.body_language import Body, BodyLanguage
 from pace_ros.turn import Content, FrameKind, Modality, Onset, Outcome, Path, ResponseFrame, TurnRecord, Utterance
 
 
-class Outlet(Protocol):
-    """Where a turn's events go; called on the core's event loop."""
+class Outlet(Body, Protocol):
+    """Where a turn's events and motions go; called on the core's event loop."""
 
     def frame(self, frame: ResponseFrame) -> None:
         """Publish a response frame."""
@@ -27,14 +28,6 @@ class Outlet(Protocol):
 
     def turn(self, record: TurnRecord) -> None:
         """Publish the record of a turn that has just ended."""
-        ...
-
-    def look_at_speaker(self, turn_id: str) -> None:
-        """Command the gaze to the speaker."""
-        ...
-
-    def gesture(self, turn_id: str, name: str) -> None:
-        """Command a gesture by name."""
         ...
 
 
@@ -73,7 +66,7 @@ class LiveTurn:
         self._speech: SpeechTrack | None = None
         self._decided = math.nan
         self.task: asyncio.Task[None] | None = None
-        self.attention: asyncio.TimerHandle | None = None
+        self.body: BodyLanguage | None = None
         self.ended = asyncio.Event()
         self.on_end: Callable[[TurnRecord], None] | None = None
         self.on_frame: Callable[[ResponseFrame], None] | None = None
@@ -96,22 +89,6 @@ class LiveTurn:
     def elapsed(self) -> float:
         """Seconds since receipt."""
         return self._clock.monotonic() - self.utterance.received
-
-    def acknowledge(self) -> None:
-        """Show attention: look at the speaker and nod. Costs nothing and is no filler."""
-        self.attention = None
-        if self.record.outcome not in (Outcome.UNKNOWN, Outcome.ANSWERED):
-            return
-        self._outlet.look_at_speaker(self.turn_id)
-        self._onset(Modality.GAZE, Content.ACKNOWLEDGEMENT, 'speaker')
-        self._outlet.gesture(self.turn_id, 'nod')
-        self._onset(Modality.GESTURE, Content.ACKNOWLEDGEMENT, 'nod')
-
-    def attend_now(self) -> None:
-        """Show attention that is still due: the record is about to be written."""
-        if self.attention is not None:
-            self.attention.cancel()
-            self.acknowledge()
 
     def routed_by(self, decision: Decision) -> None:
         """Note what the router decided."""
@@ -142,10 +119,17 @@ class LiveTurn:
         self.record.filler_elapsed = self.elapsed()
         self.record.filler_text, self.record.filler_reason = text, reason
         self._frame(FrameKind.FILLER, Path.UNKNOWN, text)
-        self._onset(Modality.TEXT, Content.FILLER)
+        self.onset(Modality.TEXT, Content.FILLER)
         if speech := self._track():
             speech.filler(text)
         return True
+
+    def think(self, *, expected: float) -> None:
+        """The model was asked and a filler launched; its first token is ``expected`` in so many s. The body may fill
+        the wait, too.
+        """
+        if self.body is not None:
+            self.record.nonverbal = self.body.think(expected=expected)
 
     def answer(self, text: str, *, last: bool = False) -> None:
         """Utter the next piece of the answer; the first one fixes PTFR (design section 6)."""
@@ -158,7 +142,7 @@ class LiveTurn:
         self.record.answer += text
         self._frame(FrameKind.ANSWER, self.record.path, text, last=last)
         if first:
-            self._onset(Modality.TEXT, Content.ANSWER)
+            self.onset(Modality.TEXT, Content.ANSWER)
         self._speak(text)
 
     def remark(self, text: str) -> None:
@@ -182,6 +166,8 @@ class LiveTurn:
         if self._speech is not None:
             self._speech.finish()
         self.ended.set()
+        if self.body is not None and outcome is not Outcome.ANSWERED:
+            self.body.stop()
         self._on_close(self.record)
         self._outlet.turn(replace(self.record))
         if self.on_end is not None:
@@ -191,6 +177,8 @@ class LiveTurn:
     def stop(self, outcome: Outcome, reason: str) -> None:
         """End the turn from outside: no frame, speech or gesture of it follows."""
         self.end(outcome, reason)
+        if self.body is not None:
+            self.body.stop()
         self.hush()
         if self.task is not None:
             self.task.cancel()
@@ -199,6 +187,16 @@ class LiveTurn:
     def talking(self) -> bool:
         """Whether the turn has begun to speak and has not ended."""
         return self._has_spoken and not self.silent
+
+    def onset(self, modality: Modality, content: Content, detail: str = '', *, audible_in: float = math.nan) -> None:
+        """Note and publish a commanded onset; a sound can be heard ``audible_in`` s from now."""
+        elapsed = self.elapsed()
+        onset = Onset(
+            self.turn_id, self.utterance.conversation_id, modality, content, elapsed, detail=detail,
+            audible=elapsed + audible_in,
+        )
+        self.record.onsets.append(onset)
+        self._outlet.onset(onset)
 
     def hush(self) -> None:
         """Stop the turn's speech, if any is left."""
@@ -210,9 +208,13 @@ class LiveTurn:
         if self._speech is not None:
             self.record.speech_outcome = await self._speech.done()
             self.record.speech_end = self.elapsed()
+        if self.body is not None:
+            self.body.finish()
         self.silent = True
 
     def _speak(self, text: str) -> None:
+        if self.body is not None:
+            self.body.answer_begins(informative=self.informative)
         if text and (speech := self._track()):
             speech.feed(text)
 
@@ -221,13 +223,15 @@ class LiveTurn:
             self._speech = self._voice.track(self.turn_id, self.utterance.locale, self._speech_onset)
         return self._speech
 
-    def _speech_onset(self, content: Content, text: str) -> None:
+    def _speech_onset(self, content: Content, text: str, delay: float) -> None:
         self._has_spoken = True
         if content is Content.ANSWER and not self.informative:
             return  # an apology, a request to repeat: no answer begins
         first = all(each.modality is not Modality.SPEECH or each.content is not content for each in self.record.onsets)
         if first:
-            self._onset(Modality.SPEECH, content, text)
+            self.onset(Modality.SPEECH, content, text, audible_in=delay)
+        if content is Content.ANSWER and self.body is not None:
+            self.body.sentence_begins()
 
     def _frame(self, kind: FrameKind, path: Path, text: str, *, last: bool = False) -> None:
         frame = ResponseFrame(
@@ -246,10 +250,3 @@ class LiveTurn:
         self._outlet.frame(frame)
         if self.on_frame is not None:
             self.on_frame(frame)
-
-    def _onset(self, modality: Modality, content: Content, detail: str = '') -> None:
-        onset = Onset(
-            self.turn_id, self.utterance.conversation_id, modality, content, self.elapsed(), detail=detail
-        )
-        self.record.onsets.append(onset)
-        self._outlet.onset(onset)

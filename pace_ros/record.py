@@ -18,7 +18,7 @@ from typing import Any
 from pace_ros.turn import TurnRecord
 
 log = logging.getLogger(__name__)
-SCHEMA = 3
+SCHEMA = 4
 MAX_PENDING = 10_000
 RETRY_PERIOD = 1.0  # s between attempts on a disk that refuses
 _SPOKEN = ('text', 'answer', 'cached_question', 'filler_text', 'volatile_reason', 'scope', 'scope_reason')

@@ -207,8 +207,11 @@ class Thinking:
         """Begin to wait for the first token; with a filler, for as long as its budget B at most."""
         record, settings = turn.record, self._config().filler
         if filler is not None:
-            waited = turn.elapsed() + (0.0 if math.isnan(record.head_start) else record.head_start)
-            record.filler_budget = budget(turn.switches.filler, settings, ttft=record.ttft_ewma, elapsed=waited)
+            head_start = 0.0 if math.isnan(record.head_start) else record.head_start
+            record.filler_budget = budget(
+                turn.switches.filler, settings, ttft=record.ttft_ewma, elapsed=turn.elapsed() + head_start
+            )
+            turn.think(expected=max(0.0, record.ttft_ewma - head_start))
         return asyncio.create_task(self._fill_the_wait(turn, conversation, filler), name=f'wait {turn.turn_id}')
 
     async def _fill_the_wait(self, turn: LiveTurn, conversation: Conversation, filler: PendingFiller | None) -> None:

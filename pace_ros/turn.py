@@ -119,7 +119,11 @@ class ResponseFrame:
 
 @dataclass(frozen=True)
 class Onset:
-    """The instant one modality starts to show something; ``elapsed`` is s since receipt."""
+    """The instant one modality starts to show something; ``elapsed`` is s since receipt.
+
+    ``audible`` is when a commanded sound can be heard: ``elapsed`` plus leading silence plus the sink's latency (s
+    since receipt), NaN for other modalities and where it is not known.
+    """
 
     turn_id: str
     conversation_id: str
@@ -128,6 +132,7 @@ class Onset:
     elapsed: float
     source: Source = Source.COMMANDED
     detail: str = ''
+    audible: float = NAN
 
 
 @dataclass
@@ -136,10 +141,11 @@ class TurnRecord:
 
     ``gate`` is the law its thresholds came from, static or adaptive, ``router_reason`` why. ``filler_decision`` is why
     a filler was launched or not, ``filler_reason`` how its text came about, or why none was shown; ``filler_conflict``
-    the kinds of fact on which filler and answer disagree, ``filler_verdict`` the judge's word. ``arm`` is what the
-    utterance asked for, ``switches`` what was in force. ``scope`` is the exact part of the cache key, empty where L0
-    and direct return were passed over, ``refused`` which nearer candidates were no hits, as "level id: what differs".
-    ``tokens_wasted`` are those of requests ended unheard, ``restarts`` how often the answer was begun anew.
+    the kinds of fact on which filler and answer disagree, ``filler_verdict`` the judge's word; ``nonverbal`` what the
+    body was to do meanwhile. ``arm`` is what the utterance asked for, ``switches`` what was in force. ``scope`` is the
+    exact part of the cache key, empty where L0 and direct return were passed over, ``refused`` which nearer candidates
+    were no hits, as "level id: what differs". ``tokens_wasted`` are those of requests ended unheard, ``restarts`` how
+    often the answer was begun anew.
     """
 
     turn_id: str
@@ -178,6 +184,7 @@ class TurnRecord:
     filler_calls: int = 0
     filler_conflict: str = ''
     filler_verdict: str = ''
+    nonverbal: str = ''
     volatile_query: bool = False
     volatile_reason: str = ''
     stale_reject: bool = False

@@ -48,7 +48,7 @@ from pace_ros.turn import (
 
 # What may still come after the record: the rest of the speech, and attention, which is shown beside the answer.
 MAY_FOLLOW = {
-    Outcome.ANSWERED: {'onset SPEECH', 'look', 'gesture', 'onset GAZE', 'onset GESTURE'},
+    Outcome.ANSWERED: {'onset SPEECH', 'gesture', 'onset GAZE', 'onset GESTURE'},
     Outcome.FAILED: {'onset SPEECH'},
     Outcome.REJECTED: {'onset SPEECH'},
 }
@@ -147,6 +147,8 @@ class ScriptedSink:
     """A loudspeaker that says when a sentence begins, ends, or is cut. ``hold`` keeps every sentence sounding."""
 
     name = 'scripted'
+    plays_here = True
+    latency = 0.0
 
     def __init__(self, synthesizer: ScriptedSynthesizer, *, hold: bool = False, slow_to_stop: float = 0.0) -> None:
         self._synthesizer = synthesizer
@@ -157,8 +159,9 @@ class ScriptedSink:
         self.events: list[tuple[str, str]] = []
         self.now: str = ''
 
-    async def play(self, audio: Audio, turn_id: str) -> None:
+    async def play(self, audio: Audio, turn_id: str, content: Content, begun: Callable[[], None]) -> None:
         assert turn_id
+        begun()
         assert not self.now, 'two sentences at once'
         self.now = text = self._synthesizer.text_of(audio)
         self.events.append(('begin', text))
@@ -193,10 +196,6 @@ class Ledger(KeptOutlet):
     def turn(self, record: TurnRecord) -> None:
         super().turn(record)
         self.events.append(('turn', record.turn_id))
-
-    def look_at_speaker(self, turn_id: str) -> None:
-        super().look_at_speaker(turn_id)
-        self.events.append(('look', turn_id))
 
     def gesture(self, turn_id: str, name: str) -> None:
         super().gesture(turn_id, name)

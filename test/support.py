@@ -135,7 +135,7 @@ class KeptOutlet:
     frames: list[ResponseFrame] = field(default_factory=list)
     onsets: list[Onset] = field(default_factory=list)
     turns: list[TurnRecord] = field(default_factory=list)
-    looks: list[str] = field(default_factory=list)
+    looks: list[tuple[float, float]] = field(default_factory=list)
     gestures: list[tuple[str, str]] = field(default_factory=list)
 
     def frame(self, frame: ResponseFrame) -> None:
@@ -150,10 +150,18 @@ class KeptOutlet:
         """Keep a record."""
         self.turns.append(record)
 
-    def look_at_speaker(self, turn_id: str) -> None:
+    def look_at_speaker(self) -> None:
         """Keep a look."""
-        self.looks.append(turn_id)
+        self.looks.append((0.0, 0.0))
+
+    def look_aside(self, side: float, up: float) -> None:
+        """Keep a look."""
+        self.looks.append((side, up))
 
     def gesture(self, turn_id: str, name: str) -> None:
         """Keep a gesture."""
         self.gestures.append((turn_id, name))
+
+    def rest(self) -> None:
+        """Keep the end of a gesture."""
+        self.gestures.append(('', 'rest'))

@@ -9,7 +9,7 @@ from pathlib import Path as FilePath
 import pytest
 from harness import COLOURS, FOX, LIGHTHOUSE, MUSIC, Ledger, until
 from support import STALL, Script, answer, scripted_cloud
-from whole import ask, assembled, configured
+from whole import ask, assembled, configured, speaker
 
 from pace_ros import assembly as assembly_module
 from pace_ros.assembly import Assembly, data_dir
@@ -17,7 +17,6 @@ from pace_ros.cache import PatternError
 from pace_ros.clock import SystemClock
 from pace_ros.config import Config
 from pace_ros.embodiment import SpeechError
-from pace_ros.embodiment.sink import NullSink
 from pace_ros.filler import PhraseError
 from pace_ros.llm import PersonaError
 from pace_ros.record import read_turns
@@ -133,7 +132,7 @@ async def test_what_cannot_be_loaded_is_named(
 ) -> None:
     config = configured(tmp_path, **{name: value})
     with pytest.raises(error, match=words):
-        Assembly(lambda: config, SystemClock(), outlet=Ledger(), sink=NullSink())
+        Assembly(lambda: config, SystemClock(), outlet=Ledger(), speaker=speaker())
 
 
 async def test_a_missing_lexicon_is_named(
@@ -144,7 +143,7 @@ async def test_a_missing_lexicon_is_named(
 
     monkeypatch.setattr(assembly_module.PatternLists, 'read', absent)
     with pytest.raises(PatternError, match='There is no'):
-        Assembly(lambda: configured(tmp_path), SystemClock(), outlet=Ledger(), sink=NullSink())
+        Assembly(lambda: configured(tmp_path), SystemClock(), outlet=Ledger(), speaker=speaker())
 
 
 async def test_word_lists_may_be_ones_own(tmp_path: FilePath, knowledge: FilePath) -> None:
@@ -163,7 +162,7 @@ async def test_word_lists_may_be_ones_own(tmp_path: FilePath, knowledge: FilePat
 async def test_a_rule_for_a_class_that_does_not_exist_is_refused(tmp_path: FilePath, knowledge: FilePath) -> None:
     with pytest.raises(ConfigError, match="names the class 'prise'"):
         Assembly(lambda: configured(tmp_path, volatility__rules=['prise=off']), SystemClock(), outlet=Ledger(),
-                 sink=NullSink())
+                 speaker=speaker())
 
 
 async def test_without_a_filler_model_there_are_placeholders(
@@ -192,7 +191,7 @@ async def test_a_robot_that_cannot_speak_says_so_and_goes_on_in_text(
         async def mute(_text: str, _locale: str) -> None:
             raise SpeechError('no engine')
 
-        monkeypatch.setattr(whole.voice.synthesizer, 'synthesise', mute)
+        monkeypatch.setattr(whole.voice.speaker, 'prepare', mute)
         await whole.warm_up()
         assert whole.voice.error == 'no engine'
         assert (await ask(whole, FOX)).record.speech_outcome == 'failed: no engine'

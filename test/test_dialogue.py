@@ -26,9 +26,9 @@ from hypothesis import strategies as st
 from support import DROP, STALL, Script, answer, chunk, scripted_cloud, sse
 
 from pace_ros.embedding import Embedder
-from pace_ros.embodiment import Voice
+from pace_ros.embodiment import LocalSpeaker, Voice
 from pace_ros.record import read_turns
-from pace_ros.turn import Arm, Outcome, Path, Utterance
+from pace_ros.turn import Arm, Content, Modality, Outcome, Path, Utterance
 
 STORY = answer('Once upon a time.')
 HANGING = Script([STALL])
@@ -39,7 +39,7 @@ SPEECH: dict[str, object] = {'speech.enabled': True}
 def mouth(*, hold: bool = False, slow_to_stop: float = 0.0) -> tuple[Voice, ScriptedSink]:
     synthesizer = ScriptedSynthesizer()
     sink = ScriptedSink(synthesizer, hold=hold, slow_to_stop=slow_to_stop)
-    return Voice(synthesizer, sink), sink
+    return Voice(LocalSpeaker(synthesizer, sink)), sink
 
 
 # -- pre-emption and cancelling ----------------------------------------------------------------------------------------
@@ -300,12 +300,75 @@ async def test_gaze_and_nod_are_shown_on_receipt_unless_switched_off(tmp_path: F
     async with scripted_cloud(STORY) as cloud, open_house(tmp_path, embedder, cloud) as house:
         turn = house.submit(LIGHTHOUSE)
         await house.settled(turn)
-        await until(lambda: house.outlet.gestures)
-        assert house.outlet.looks == [turn.turn_id]
-        assert house.outlet.gestures == [(turn.turn_id, 'nod')]
-        house.set({'gaze.enabled': False})
+        assert (house.outlet.looks, house.outlet.gestures) == ([(0.0, 0.0)], [(turn.turn_id, 'nod')])
+        house.set({'gaze.enabled': False, 'gesture.enabled': False})
         await house.ask(FOX)
-        assert house.outlet.looks == [turn.turn_id]
+        assert (len(house.outlet.looks), len(house.outlet.gestures)) == (1, 1)
+
+
+# -- the body while the model thinks -----------------------------------------------------------------------------------
+
+THINKING: dict[str, object] = {'filler.mode': 'fixed', 'gaze.aversion_delay': 0.02, 'gesture.thinking_delay': 0.03,
+                               'filler.budget': 10.0}
+
+
+@pytest.mark.anyio
+async def test_the_body_fills_the_wait_for_the_model_and_comes_back_with_the_answer(
+    tmp_path: FilePath, embedder: Embedder
+) -> None:
+    gate = asyncio.Event()
+    generator = ScriptedGenerator(None)
+    async with scripted_cloud(Script([gate, STORY])) as cloud, open_house(
+        tmp_path, embedder, cloud, THINKING, generator=generator
+    ) as house:
+        turn = house.submit(LIGHTHOUSE)
+        await until(lambda: len(house.outlet.gestures) == 2)
+        gate.set()
+        await house.settled(turn)
+        assert house.outlet.looks == [(0.0, 0.0), (0.6, 0.2), (0.0, 0.0)]
+        assert house.outlet.gestures == [(turn.turn_id, 'nod'), (turn.turn_id, 'think'), ('', 'rest')]
+        shown = [(onset.modality, onset.content) for onset in turn.record.onsets]
+        assert shown == [
+            (Modality.GAZE, Content.ACKNOWLEDGEMENT), (Modality.GESTURE, Content.ACKNOWLEDGEMENT),
+            (Modality.GAZE, Content.FILLER), (Modality.GESTURE, Content.FILLER),
+            (Modality.TEXT, Content.ANSWER), (Modality.GAZE, Content.ANSWER),
+        ]
+        assert turn.record.nonverbal == 'gaze after 0.02 s, gesture after 0.03 s'
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize('mode', ['off', 'adaptive'])
+async def test_the_body_follows_the_filler_policy(tmp_path: FilePath, embedder: Embedder, mode: str) -> None:
+    """No non-verbal filler where the policy launches none, nor on an instant path."""
+    never = {**THINKING, 'filler.mode': mode, 'filler.launch_below': 0.0}
+    async with scripted_cloud(STORY) as cloud, open_house(tmp_path, embedder, cloud, never) as house:
+        record = await house.ask(LIGHTHOUSE)
+        assert (record.path, record.nonverbal) == (Path.L2, '')
+    async with scripted_cloud(STORY) as cloud, open_house(
+        tmp_path / 'instant', embedder, cloud, THINKING, generator=ScriptedGenerator(None)
+    ) as house:
+        record = await house.ask(COLOURS)
+        assert (record.path, record.nonverbal, house.outlet.looks) == (Path.L1, '', [(0.0, 0.0)])
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize('how', ['utterance', 'stop', 'conversation'])
+async def test_a_stopped_turn_takes_its_motions_back(tmp_path: FilePath, embedder: Embedder, how: str) -> None:
+    async with scripted_cloud(HANGING) as cloud, open_house(
+        tmp_path, embedder, cloud, THINKING, generator=ScriptedGenerator(None)
+    ) as house:
+        turn = house.submit(LIGHTHOUSE)
+        await until(lambda: len(house.outlet.gestures) == 2)
+        if how == 'utterance':
+            house.submit(FOX)
+        elif how == 'stop':
+            house.dialogue.stop_all('stop')
+        else:
+            house.dialogue.end_conversation('default')
+        await house.settled(turn)
+        assert house.outlet.looks[:3] == [(0.0, 0.0), (0.6, 0.2), (0.0, 0.0)]
+        assert house.outlet.gestures[:3] == [(turn.turn_id, 'nod'), (turn.turn_id, 'think'), ('', 'rest')]
+        assert not [each for each in house.outlet.gestures[3:] if each[0] == turn.turn_id]
 
 
 # -- what may become a turn --------------------------------------------------------------------------------------------
@@ -698,7 +761,7 @@ def test_a_turn_cut_at_any_point_leaves_one_record(
 @pytest.mark.anyio
 async def test_a_broken_voice_leaves_the_answers_in_text_intact(tmp_path: FilePath, embedder: Embedder) -> None:
     synthesizer = ScriptedSynthesizer(broken=True)
-    voice = Voice(synthesizer, ScriptedSink(synthesizer))
+    voice = Voice(LocalSpeaker(synthesizer, ScriptedSink(synthesizer)))
     async with scripted_cloud(answer('One. ', 'Two.')) as cloud, open_house(
         tmp_path, embedder, cloud, SPEECH, voice=voice
     ) as house:

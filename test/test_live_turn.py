@@ -10,7 +10,7 @@ from pace_ros.aging import Aging
 from pace_ros.arms import Switches
 from pace_ros.clock import VirtualClock
 from pace_ros.control import Decision
-from pace_ros.embodiment import Voice
+from pace_ros.embodiment import LocalSpeaker, Voice
 from pace_ros.live_turn import LiveTurn
 from pace_ros.turn import Arm, Content, FrameKind, Modality, Outcome, Path, ResponseFrame, TurnRecord, Utterance
 
@@ -103,7 +103,6 @@ def test_a_stopped_turn_lets_nothing_out(clock: VirtualClock, outlet: Ledger) ->
     turn.answer(' two', last=True)
     turn.remark('sorry')
     turn.filler('Hm.', 'late')
-    turn.acknowledge()
     assert not turn.end(Outcome.ANSWERED)
     turn.stop(Outcome.CANCELLED, 'again')
     assert outlet.events == seen
@@ -134,16 +133,6 @@ def test_a_remark_is_no_answer(clock: VirtualClock, outlet: Ledger) -> None:
     assert outlet.onsets == []
 
 
-def test_attention_is_shown_by_gaze_and_nod(clock: VirtualClock, outlet: Ledger) -> None:
-    turn = open_turn(clock, outlet)
-    turn.acknowledge()
-    assert (outlet.looks, outlet.gestures) == (['t1'], [('t1', 'nod')])
-    onsets = [(onset.modality, onset.content) for onset in outlet.onsets]
-    assert onsets == [(Modality.GAZE, Content.ACKNOWLEDGEMENT), (Modality.GESTURE, Content.ACKNOWLEDGEMENT)]
-    assert outlet.frames == []
-    assert not turn.record.filler_shown
-
-
 def test_the_record_opens_with_what_is_known(clock: VirtualClock, outlet: Ledger) -> None:
     received = clock.monotonic()
     clock.advance(0.5)
@@ -172,7 +161,7 @@ def test_durations_do_not_follow_the_wall_clock(clock: VirtualClock, outlet: Led
 async def test_a_turn_knows_its_own_speech(clock: VirtualClock, outlet: Ledger) -> None:
     synthesizer = ScriptedSynthesizer()
     sink = ScriptedSink(synthesizer, hold=True)
-    voice = Voice(synthesizer, sink)
+    voice = Voice(LocalSpeaker(synthesizer, sink))
     one, other = open_turn(clock, outlet, voice), open_turn(clock, outlet, voice)
     for turn in (one, other):
         turn.path_decided(Path.L1)
@@ -193,7 +182,7 @@ async def test_a_turn_knows_its_own_speech(clock: VirtualClock, outlet: Ledger) 
 @pytest.mark.anyio
 async def test_only_the_first_sound_of_a_content_is_its_onset(clock: VirtualClock, outlet: Ledger) -> None:
     synthesizer = ScriptedSynthesizer()
-    voice = Voice(synthesizer, ScriptedSink(synthesizer))
+    voice = Voice(LocalSpeaker(synthesizer, ScriptedSink(synthesizer)))
     turn = open_turn(clock, outlet, voice)
     turn.path_decided(Path.L1)
     turn.answer('One. Two. Three.', last=True)
@@ -209,7 +198,7 @@ async def test_only_the_first_sound_of_a_content_is_its_onset(clock: VirtualCloc
 @pytest.mark.anyio
 async def test_a_turn_without_words_needs_no_voice(clock: VirtualClock, outlet: Ledger) -> None:
     synthesizer = ScriptedSynthesizer()
-    turn = open_turn(clock, outlet, Voice(synthesizer, ScriptedSink(synthesizer)))
+    turn = open_turn(clock, outlet, Voice(LocalSpeaker(synthesizer, ScriptedSink(synthesizer))))
     turn.end(Outcome.REJECTED, 'blank')
     await turn.spoken()
     assert (turn.record.speech_outcome, turn.silent) == ('', True)

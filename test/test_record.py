@@ -68,7 +68,7 @@ def test_what_did_not_happen_is_null_and_enums_go_by_name() -> None:
     fields = to_json(turn(path=Level.L2, outcome=Outcome.ANSWERED, ptfr=1.23456789, ttft=math.inf))
     assert fields['completion'] is None
     assert fields['ttft'] is None
-    assert (fields['schema'], fields['path'], fields['outcome'], fields['ptfr']) == (3, 'L2', 'ANSWERED', 1.234568)
+    assert (fields['schema'], fields['path'], fields['outcome'], fields['ptfr']) == (4, 'L2', 'ANSWERED', 1.234568)
     assert fields['perceived_latency'] == 1.234568
     assert 'NaN' not in json.dumps(fields)
 

@@ -11,6 +11,7 @@ from support import ScriptedCloud
 from pace_ros.assembly import Assembly
 from pace_ros.clock import SystemClock
 from pace_ros.config import Config
+from pace_ros.embodiment import LocalSpeaker, Pyttsx3Synthesizer
 from pace_ros.embodiment.sink import NullSink
 from pace_ros.live_turn import LiveTurn
 from pace_ros.settings import with_values
@@ -28,11 +29,16 @@ def configured(tmp_path: Path, cloud: ScriptedCloud | None = None, **others: obj
     return with_values(Config(), values)
 
 
+def speaker() -> LocalSpeaker:
+    """The real synthesiser, into silence."""
+    return LocalSpeaker(Pyttsx3Synthesizer(190), NullSink())
+
+
 @contextlib.asynccontextmanager
 async def assembled(config: Config) -> AsyncIterator[tuple[Assembly, Ledger]]:
     """An assembly and what it publishes, closed at the end."""
     outlet = Ledger()
-    whole = Assembly(lambda: config, SystemClock(), outlet=outlet, sink=NullSink())
+    whole = Assembly(lambda: config, SystemClock(), outlet=outlet, speaker=speaker())
     try:
         yield whole, outlet
     finally:

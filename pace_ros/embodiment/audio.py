@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+AUDIBLE = 0.005 * 32768  # amplitude (-46 dBFS) from which a sample can be heard
+
 
 @dataclass(frozen=True)
 class Audio:
@@ -20,6 +22,12 @@ class Audio:
     def duration(self) -> float:
         """Length in s."""
         return len(self.samples) / self.sample_rate
+
+
+def leading_silence(audio: Audio) -> float:
+    """Time before the first audible sample (s); the whole length where none is."""
+    audible = np.flatnonzero(np.abs(audio.samples.astype(np.int32)) >= AUDIBLE)
+    return (int(audible[0]) if len(audible) else len(audio.samples)) / audio.sample_rate
 
 
 def read_wav(path: Path) -> Audio:

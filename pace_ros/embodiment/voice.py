@@ -5,33 +5,33 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from pace_ros.embodiment.audio import Audio
-from pace_ros.embodiment.sink import Sink
-from pace_ros.embodiment.tts import SpeechError, Synthesizer
+from pace_ros.embodiment.speaker import Cue, Sentence, Speaker
+from pace_ros.embodiment.tts import SpeechError
 from pace_ros.language import SentenceSplitter
 from pace_ros.turn import Content
 
 log = logging.getLogger(__name__)
-OnStart = Callable[[Content, str], None]
+OnStart = Callable[[Content, str, float], None]
 
 
 class Voice:
-    """Synthesiser, sink, and the lock that lets one sentence sound at a time."""
+    """A speaker, and the lock that lets one sentence sound at a time."""
 
-    def __init__(self, synthesizer: Synthesizer, sink: Sink) -> None:
-        self.synthesizer = synthesizer
-        self.sink = sink
+    def __init__(self, speaker: Speaker) -> None:
+        self.speaker = speaker
         self.mouth = asyncio.Lock()
         self.speaking: SpeechTrack | None = None
         self.error = ''
 
     def track(self, turn_id: str, locale: str, on_start: OnStart) -> SpeechTrack:
-        """Begin the speech of one turn; ``on_start`` is told content and sentence when a sound starts."""
+        """Begin the speech of one turn; ``on_start`` is told content, sentence and the time until it can be heard (s)
+        when a sound is handed over.
+        """
         return SpeechTrack(self, turn_id, locale, on_start)
 
     async def aclose(self) -> None:
-        """Free the synthesiser."""
-        await self.synthesizer.aclose()
+        """Free the speaker."""
+        await self.speaker.aclose()
 
 
 class SpeechTrack:
@@ -92,23 +92,24 @@ class SpeechTrack:
 
     async def _say(self, content: Content, text: str) -> None:
         try:
-            audio = await self._voice.synthesizer.synthesise(text, self._locale)
+            sentence = await self._voice.speaker.prepare(text, self._locale)
             if content is Content.ANSWER:
                 await self._end_filler()
             async with self._voice.mouth:
                 if content is Content.ANSWER or not self._answering:  # a filler never follows the answer's beginning
-                    await self._sound(content, text, audio)
+                    await self._sound(content, sentence)
         except SpeechError as error:
             if not self._voice.error:
                 log.error('the robot cannot speak, it goes on in text: %s', error)
             self._voice.error = str(error)
             self.outcome = f'failed: {error}'
 
-    async def _sound(self, content: Content, text: str, audio: Audio) -> None:
+    async def _sound(self, content: Content, sentence: Sentence) -> None:
         self._voice.speaking = self
-        self._on_start(content, text)
         try:
-            await self._voice.sink.play(audio, self._turn_id)
+            await self._voice.speaker.say(
+                sentence, Cue(self._turn_id, content), lambda delay: self._on_start(content, sentence.text, delay)
+            )
             if self._stopped:  # asyncio.wait_for before Python 3.12 may drop a cancellation
                 raise asyncio.CancelledError
             self._voice.error = ''

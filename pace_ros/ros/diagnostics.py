@@ -107,7 +107,7 @@ def _filler(assembly: Assembly, config: Config, state: ControllerState) -> Parts
 
 def _speech(assembly: Assembly, config: Config) -> Parts:
     values: dict[str, object] = {
-        'sink': assembly.voice.sink.name,
+        'speaker': assembly.voice.speaker.name,
         'speaking': assembly.voice.speaking is not None,
         'turns running': assembly.dialogue.running,
         'conversations': assembly.dialogue.open_conversations,
@@ -119,4 +119,4 @@ def _speech(assembly: Assembly, config: Config) -> Parts:
         return 'speech', ERROR, assembly.voice.error, values
     if assembly.writer is not None and assembly.writer.error:
         return 'speech', WARN, f'turns cannot be recorded: {assembly.writer.error}', values
-    return 'speech', OK, f'sink {assembly.voice.sink.name}', values
+    return 'speech', OK, assembly.voice.speaker.name, values

@@ -25,7 +25,8 @@ from std_msgs.msg import Bool
 from pace_msgs import msg
 from pace_ros.assembly import Assembly
 from pace_ros.clock import SystemClock
-from pace_ros.embodiment import open_sink
+from pace_ros.config_body import Speech
+from pace_ros.embodiment import LocalSpeaker, Pyttsx3Synthesizer, Speaker, open_sink
 from pace_ros.ros import conversions
 from pace_ros.ros.ask_server import AskServer
 from pace_ros.ros.core_thread import CoreThread
@@ -74,8 +75,8 @@ class DialogueNode(LifecycleNode):
         try:
             self._core = CoreThread()
             self._outlet = Publishers(self, self.config)
-            sink = open_sink(config.speech.sink, config.speech.device, self._outlet.audio)
-            self._assembly = Assembly(self.config, self._clock_of_core, outlet=self._outlet, sink=sink)
+            speaker = self._open_speaker(config.speech, self._outlet)
+            self._assembly = Assembly(self.config, self._clock_of_core, outlet=self._outlet, speaker=speaker)
             self._core.submit(self._assembly.warm_up()).result(WARM_UP_DEADLINE)
         except Exception as error:
             self.get_logger().error(f'cannot be configured: {error}')
@@ -91,9 +92,14 @@ class DialogueNode(LifecycleNode):
         self.get_logger().info(
             f'configured: {len(self._assembly.knowledge)} knowledge entries, '
             f'{len(self._assembly.cache)} cached answers, '
-            f'L2 at {self._assembly.endpoint.base_url}, speech to {sink.name}'
+            f'L2 at {self._assembly.endpoint.base_url}, speech to {speaker.name}'
         )
         return super().on_configure(state)
+
+    def _open_speaker(self, speech: Speech, outlet: Publishers) -> Speaker:
+        """Our synthesiser with the configured sink."""
+        sink = open_sink(speech.sink, speech.device, lambda: self.config().speech.latency, outlet.audio)
+        return LocalSpeaker(Pyttsx3Synthesizer(speech.rate), sink, outlet.level)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Open the ears."""

@@ -18,6 +18,7 @@ from pace_ros import packaged
 from pace_ros.assembly import Assembly
 from pace_ros.clock import VirtualClock
 from pace_ros.config import Config
+from pace_ros.embodiment import LocalSpeaker, Pyttsx3Synthesizer
 from pace_ros.embodiment.sink import NullSink
 from pace_ros.retrieval import read_knowledge
 from pace_ros.settings import with_values
@@ -98,11 +99,17 @@ class Silence:
     def turn(self, _record: TurnRecord) -> None:
         """Ignore a record."""
 
-    def look_at_speaker(self, _turn_id: str) -> None:
+    def look_at_speaker(self) -> None:
+        """Ignore a look."""
+
+    def look_aside(self, _side: float, _up: float) -> None:
         """Ignore a look."""
 
     def gesture(self, _turn_id: str, _name: str) -> None:
         """Ignore a gesture."""
+
+    def rest(self) -> None:
+        """Ignore the end of a gesture."""
 
 
 def volatile_questions(count: int) -> dict[str, str]:
@@ -125,7 +132,8 @@ async def run(
     facts = volatile_questions(questions)
     oracle, clock = SimulatedOracle(facts), VirtualClock()
     config = _config(arm)
-    assembly = Assembly(lambda: config, clock, outlet=Silence(), sink=NullSink(), transport=oracle.transport)
+    mute = LocalSpeaker(Pyttsx3Synthesizer(config.speech.rate), NullSink())
+    assembly = Assembly(lambda: config, clock, outlet=Silence(), speaker=mute, transport=oracle.transport)
     tally = Counter[str]()
     try:
         for at, question in _script(chance, list(facts), changes, hours, asked_an_hour):

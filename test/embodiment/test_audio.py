@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pace_ros.embodiment.audio import Audio, read_wav
+from pace_ros.embodiment.audio import Audio, leading_silence, read_wav
 
 
 def wav(path: Path, samples: bytes, *, channels: int = 1, width: int = 2, rate: int = 16000) -> Path:
@@ -58,3 +58,16 @@ def test_what_is_no_wav_is_refused_by_name(tmp_path: Path, content: bytes) -> No
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r'none\.wav'):
         read_wav(tmp_path / 'none.wav')
+
+
+def test_leading_silence_ends_at_the_first_sample_that_can_be_heard() -> None:
+    """163 is below -46 dBFS (163.84), 164 is not; both signs count."""
+    quiet = np.full(400, 163, np.int16)
+    assert leading_silence(Audio(np.append(quiet, [-164, 5]).astype(np.int16), 16000)) == 400 / 16000
+    assert leading_silence(Audio(np.append(quiet, [-32768]).astype(np.int16), 16000)) == 400 / 16000
+    assert leading_silence(Audio(np.array([164], np.int16), 16000)) == 0.0
+
+
+def test_silence_is_silent_to_its_end() -> None:
+    assert leading_silence(Audio(np.zeros(8000, np.int16), 16000)) == 0.5
+    assert leading_silence(Audio(np.zeros(0, np.int16), 16000)) == 0.0

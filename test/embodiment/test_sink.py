@@ -7,13 +7,13 @@ import shutil
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from harness import until
 
 from pace_ros.embodiment import Audio, SpeechError, open_sink
 from pace_ros.embodiment import sink as sink_module
-from pace_ros.embodiment.sink import AlsaSink, NullSink, TopicSink, has_alsa_device
+from pace_ros.embodiment.sink import LEAD, AlsaSink, Chunk, NullSink, TopicSink, has_alsa_device
+from pace_ros.turn import Content
 
 RATE = 16000
 ALSA = Path('/usr/share/alsa/alsa.conf')
@@ -43,13 +43,13 @@ async def stopped(task: asyncio.Task[None]) -> float:
 @pytest.mark.anyio
 async def test_silence_lasts_as_long_as_the_sound_would() -> None:
     begin = now()
-    await NullSink().play(sound(0.2), 't')
+    await NullSink().play(sound(0.2), 't', Content.ANSWER, lambda: None)
     assert 0.19 <= now() - begin < 2.0
 
 
 @pytest.mark.anyio
 async def test_silence_stops_when_told_to() -> None:
-    task = asyncio.create_task(NullSink().play(sound(60.0), 't'))
+    task = asyncio.create_task(NullSink().play(sound(60.0), 't', Content.ANSWER, lambda: None))
     await asyncio.sleep(0)
     assert await stopped(task) < 0.1
 
@@ -71,7 +71,7 @@ def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.anyio
 async def test_the_device_gets_the_very_samples(device: Path) -> None:
     audio = sound(0.3)
-    await AlsaSink('kept').play(audio, 't')
+    await AlsaSink('kept', lambda: 0.0).play(audio, 't', Content.ANSWER, lambda: None)
     received = np.frombuffer(device.read_bytes(), '<i2')
     assert received[: len(audio.samples)].tolist() == audio.samples.tolist()
     assert not received[len(audio.samples) :].any(), 'a device may pad its last period with silence'
@@ -92,7 +92,7 @@ async def test_a_cancelled_sound_ends_aplay_at_once(device: Path, monkeypatch: p
     os.mkfifo(device)
     pipe = os.open(device, os.O_RDWR | os.O_NONBLOCK)
     try:
-        task = asyncio.create_task(AlsaSink('kept').play(sound(30.0), 't'))
+        task = asyncio.create_task(AlsaSink('kept', lambda: 0.0).play(sound(30.0), 't', Content.ANSWER, lambda: None))
         heard = bytearray()
 
         def listen() -> bool:
@@ -114,7 +114,7 @@ async def test_a_cancelled_sound_ends_aplay_at_once(device: Path, monkeypatch: p
 @pytest.mark.anyio
 async def test_an_unknown_device_fails_in_aplay_s_words(device: Path) -> None:
     with pytest.raises(SpeechError, match=r'aplay: .*no_such_device'):
-        await AlsaSink('no_such_device').play(sound(0.1), 't')
+        await AlsaSink('no_such_device', lambda: 0.0).play(sound(0.1), 't', Content.ANSWER, lambda: None)
     assert not device.exists()
 
 
@@ -126,7 +126,7 @@ async def test_a_device_that_never_ends_meets_a_deadline(device: Path, monkeypat
     pipe = os.open(device, os.O_RDWR | os.O_NONBLOCK)
     try:
         with pytest.raises(SpeechError, match='device kept did not play to the end'):
-            await AlsaSink('kept').play(sound(30.0), 't')
+            await AlsaSink('kept', lambda: 0.0).play(sound(30.0), 't', Content.ANSWER, lambda: None)
     finally:
         os.close(pipe)
 
@@ -135,7 +135,7 @@ async def test_a_device_that_never_ends_meets_a_deadline(device: Path, monkeypat
 async def test_without_aplay_there_is_a_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv('PATH', str(tmp_path))
     with pytest.raises(SpeechError, match='aplay cannot be started'):
-        await AlsaSink('default').play(sound(0.1), 't')
+        await AlsaSink('default', lambda: 0.0).play(sound(0.1), 't', Content.ANSWER, lambda: None)
 
 
 # -- topic -------------------------------------------------------------------------------------------------------------
@@ -145,11 +145,11 @@ class Topic:
     """What a loudspeaker node would receive, with the loop's time."""
 
     def __init__(self) -> None:
-        self.chunks: list[tuple[npt.NDArray[np.int16], int, str, bool]] = []
+        self.chunks: list[Chunk] = []
         self.times: list[float] = []
 
-    def publish(self, samples: npt.NDArray[np.int16], rate: int, turn_id: str, flush: bool) -> None:
-        self.chunks.append((samples.copy(), rate, turn_id, flush))
+    def publish(self, chunk: Chunk) -> None:
+        self.chunks.append(chunk)
         self.times.append(now())
 
 
@@ -158,24 +158,30 @@ class Topic:
 async def test_all_samples_are_published_in_real_time(seconds: float) -> None:
     topic, audio = Topic(), sound(seconds)
     begin = now()
-    await TopicSink(topic.publish).play(audio, 't7')
-    assert now() - begin >= audio.duration - 0.01
-    assert np.concatenate([samples for samples, *_ in topic.chunks]).tolist() == audio.samples.tolist()
-    assert {chunk[1:] for chunk in topic.chunks} == {(RATE, 't7', False)}
-    assert all(len(samples) <= 0.02 * RATE for samples, *_ in topic.chunks)
-    for number, instant in enumerate(topic.times):
-        assert instant - begin >= number * 0.02 - 0.06 - 0.005, 'no chunk comes earlier than its lead'
+    handed: list[float] = []
+    await TopicSink(topic.publish).play(audio, 't7', Content.FILLER, lambda: handed.append(now()))
+    assert now() - begin >= audio.duration + LEAD - 0.01
+    assert np.concatenate([chunk.samples for chunk in topic.chunks]).tolist() == audio.samples.tolist()
+    facts = {(chunk.sample_rate, chunk.turn_id, chunk.content) for chunk in topic.chunks}
+    assert facts == {(RATE, 't7', Content.FILLER)}
+    assert not any(chunk.flush for chunk in topic.chunks)
+    assert [chunk.start for chunk in topic.chunks] == [True] + [False] * (len(topic.chunks) - 1)
+    assert all(len(chunk.samples) <= 0.02 * RATE for chunk in topic.chunks)
+    (first_handed,) = handed
+    for number, (chunk, instant) in enumerate(zip(topic.chunks, topic.times, strict=True)):
+        assert chunk.due_in <= LEAD + 0.001, 'no chunk comes earlier than its lead'
+        assert instant + chunk.due_in == pytest.approx(first_handed + LEAD + number * 0.02, abs=0.002), 'no gap'
 
 
 @pytest.mark.anyio
 async def test_a_cancelled_sound_flushes_the_loudspeaker() -> None:
     topic = Topic()
-    task = asyncio.create_task(TopicSink(topic.publish).play(sound(30.0), 't7'))
+    task = asyncio.create_task(TopicSink(topic.publish).play(sound(30.0), 't7', Content.ANSWER, lambda: None))
     await until(lambda: len(topic.chunks) > 3)
     assert await stopped(task) < 0.1
-    samples, rate, turn_id, flush = topic.chunks[-1]
-    assert (len(samples), rate, turn_id, flush) == (0, RATE, 't7', True)
-    assert not any(flush for *_, flush in topic.chunks[:-1])
+    *before, last = topic.chunks
+    assert (len(last.samples), last.turn_id, last.flush) == (0, 't7', True)
+    assert not any(chunk.flush for chunk in before)
     count = len(topic.chunks)
     await asyncio.sleep(0.05)
     assert len(topic.chunks) == count
@@ -184,7 +190,7 @@ async def test_a_cancelled_sound_flushes_the_loudspeaker() -> None:
 @pytest.mark.anyio
 async def test_no_sound_publishes_nothing() -> None:
     topic = Topic()
-    await TopicSink(topic.publish).play(Audio(np.zeros(0, np.int16), RATE), 't')
+    await TopicSink(topic.publish).play(Audio(np.zeros(0, np.int16), RATE), 't', Content.ANSWER, lambda: None)
     assert topic.chunks == []
 
 
@@ -193,15 +199,16 @@ async def test_no_sound_publishes_nothing() -> None:
 
 @pytest.mark.parametrize(('name', 'kind'), [('null', NullSink), ('alsa', AlsaSink), ('topic', TopicSink)])
 def test_sinks_by_name(name: str, kind: type) -> None:
-    sink = open_sink(name, 'default', Topic().publish)
+    sink = open_sink(name, 'default', lambda: 0.25, Topic().publish)
     assert isinstance(sink, kind)
     assert sink.name == name
+    assert sink.latency == {'null': 0.0, 'alsa': 0.25, 'topic': LEAD}[name]
 
 
 @pytest.mark.parametrize('there', [True, False])
 def test_auto_is_alsa_where_there_is_a_device(monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
     monkeypatch.setattr(sink_module, 'has_alsa_device', lambda: there)
-    assert open_sink('auto', 'default', Topic().publish).name == ('alsa' if there else 'null')
+    assert open_sink('auto', 'default', lambda: 0.0, Topic().publish).name == ('alsa' if there else 'null')
 
 
 def test_no_device_without_aplay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 from harness import ScriptedSink, ScriptedSynthesizer, until
 
-from pace_ros.embodiment import Audio, SpeechTrack, Voice
+from pace_ros.embodiment import Audio, LocalSpeaker, SpeechTrack, Voice
 from pace_ros.turn import Content
 
 pytestmark = pytest.mark.anyio
@@ -16,12 +17,12 @@ Started = list[tuple[Content, str]]
 def mouth(**sink: object) -> tuple[Voice, ScriptedSynthesizer, ScriptedSink]:
     synthesizer = ScriptedSynthesizer()
     scripted = ScriptedSink(synthesizer, **sink)  # type: ignore[arg-type]
-    return Voice(synthesizer, scripted), synthesizer, scripted
+    return Voice(LocalSpeaker(synthesizer, scripted)), synthesizer, scripted
 
 
 def track(voice: Voice, name: str = 't', started: Started | None = None) -> SpeechTrack:
     begun: Started = [] if started is None else started
-    return voice.track(name, 'en-US', lambda content, text: begun.append((content, text)))
+    return voice.track(name, 'en-US', lambda content, text, _delay: begun.append((content, text)))
 
 
 async def test_sentences_sound_in_order_while_the_answer_still_streams() -> None:
@@ -202,13 +203,15 @@ async def test_a_stop_in_the_instant_a_sentence_ends_is_not_lost() -> None:
 
     class WaitingSink:
         name = 'waiting'
+        plays_here = False
+        latency = 0.0
 
-        async def play(self, audio: Audio, turn_id: str) -> None:
+        async def play(self, audio: Audio, turn_id: str, content: Content, begun: Callable[[], None]) -> None:
             played.append(synthesizer.text_of(audio) + turn_id)
             ends.append(asyncio.get_running_loop().create_future())
             await asyncio.wait_for(ends[-1], 60.0)
 
-    speech = track(Voice(synthesizer, WaitingSink()), '')
+    speech = track(Voice(LocalSpeaker(synthesizer, WaitingSink())), '')
     speech.feed('One. Two. Three. ')
     await until(lambda: ends)
     ends[0].set_result(None)
