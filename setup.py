@@ -19,7 +19,7 @@ setup(
     name=NAME,
     version='0.1.0',
     packages=find_packages(include=[NAME, f'{NAME}.*']),
-    package_data={NAME: ['py.typed']},
+    package_data={NAME: ['py.typed', 'study/*.html']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{NAME}']),
         (f'share/{NAME}', ['package.xml']),
@@ -35,10 +35,14 @@ setup(
     entry_points={
         'console_scripts': [
             'ask = pace_ros.ros.ask:main',
+            'bag = pace_ros.bags.tool:main',
             'cache = pace_ros.cache.tool:main',
             'demo = pace_ros.ros.demo:main',
             'dialogue = pace_ros.ros.dialogue:main',
             'local_llm = pace_ros.serving.local_llm:main',
+            'onset_observer = pace_ros.ros.onset_observer:main',
+            'session = pace_ros.ros.session:main',
+            'sim_robot = pace_ros.ros.sim_robot:main',
             'volatility = pace_ros.study.volatility:main',
         ],
     },

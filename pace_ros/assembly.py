@@ -53,10 +53,12 @@ from pace_ros.hits import read_ahead
 from pace_ros.levels import Levels
 from pace_ros.live_turn import Outlet
 from pace_ros.llm import ChatClient, HedgedChat, PromptBook, SignalProbe, endpoint_of, hedge_endpoint_of
+from pace_ros.llm.traffic import Exchanged
 from pace_ros.record import RecordWriter
 from pace_ros.remarks import Remarks
 from pace_ros.retrieval import KnowledgeBase
 from pace_ros.settings import ConfigError
+from pace_ros.wire import open_transport
 
 log = logging.getLogger(__name__)
 
@@ -83,14 +85,17 @@ class Assembly:
     def __init__(
         self, config: Callable[[], Config], clock: Clock, *, outlet: Outlet, speaker: Speaker,
         transport: httpx.AsyncBaseTransport | None = None,
+        on_traffic: Callable[[Exchanged], None] = lambda _exchanged: None,
     ) -> None:
-        """Load everything. ``transport`` takes the network's place before the language model, in studies.
+        """Load everything. ``transport`` takes the network's place before the language model, in studies;
+        ``on_traffic`` is told every exchange with it, with ``record.l2``.
 
         Raises the parts' own errors, each a sentence that names the file or parameter at fault.
         """
         self._config = config
         self._clock = clock
         self._transport = transport
+        self._on_traffic = on_traffic
         now = config()
         with contextlib.ExitStack() as begun:  # what has a thread is closed again if a later part cannot be opened
             self._open_recall(now, begun)
@@ -275,9 +280,12 @@ class Assembly:
 
     def _open_llm(self, config: Config) -> HedgedChat:
         """The endpoint, and the second one for hedged requests, which may be the same."""
-        first = ChatClient(self.endpoint, lambda: self._config().l2, self._clock, self._transport)
         other = hedge_endpoint_of(config.hedge, self.endpoint, os.environ)
-        second = first if other is None else ChatClient(other, lambda: self._config().l2, self._clock, self._transport)
+        transport = open_transport(
+            self._config, [self.endpoint, *filter(None, [other])], self._transport, self._on_traffic, self._clock
+        )
+        first = ChatClient(self.endpoint, lambda: self._config().l2, self._clock, transport)
+        second = first if other is None else ChatClient(other, lambda: self._config().l2, self._clock, transport)
         return HedgedChat(first, second, lambda: self._config().hedge, self.ledger, self._clock)
 
     def _embed_seconds(self) -> float:

@@ -267,7 +267,7 @@ class Record:
     file: str = setting('', 'JSONL file; empty: <data_dir>/turns.jsonl. "none" keeps no log.', read_only=True)
     text: bool = setting(True, 'Keep what was said; off: durations and decisions only.')
     l2: bool = setting(False, 'Publish every request to the language model with its answer on l2_traffic, for bags; '
-                       'needs record.text.')
+                       'needs record.text.', read_only=True)
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,8 @@ class Gaze:
     aversion_delay: float = setting(0.6, 'Time since receipt before looking aside.', low=0.0, high=30.0)
     aversion_side: float = setting(0.6, 'How far beside the speaker, left and right in turn (m, y of the frame).',
                                    low=0.0, high=10.0)
-    aversion_up: float = setting(0.2, 'How far above the speaker (m, z of the frame).', low=-10.0, high=10.0)
+    aversion_up: float = setting(0.0, 'How far above the speaker (m, z of the frame); a look that moves the pitch '
+                                 'hides the next nod from an observer.', low=-10.0, high=10.0)
 
 
 @dataclass(frozen=True)
@@ -79,4 +80,7 @@ class Adapters:
     play_motion: str = setting('play_motion2', 'Action of play_motion2_msgs that makes gestures.', read_only=True)
     voices: str = setting('/humans/voices', 'Namespace in which hri_msgs recognisers publish what visitors say.',
                           read_only=True)
-    deadline: float = setting(2.0, 'Longest wait for another node to accept a goal.', low=0.05, high=60.0)
+    skip_planning: bool = setting(False, 'Go to a motion of play_motion2 in a straight line, on robots without a '
+                                  'motion planner.', read_only=True)
+    deadline: float = setting(2.0, 'Longest wait for another node to accept a goal.', low=0.05, high=60.0,
+                              read_only=True)

@@ -97,7 +97,7 @@ class Dialogue:
             return turn
         conversation = self._conversations.of(utterance.conversation_id)
         if conversation.turn is not None:
-            conversation.turn.stop(Outcome.PREEMPTED, 'the visitor spoke again')
+            conversation.turn.stop(Outcome.PREEMPTED, 'the visitor spoke again', followed=True)
         conversation.turn = turn
         turn.body = BodyLanguage(
             turn.turn_id, self._outlet, self._config, conversation.body, elapsed=turn.elapsed,

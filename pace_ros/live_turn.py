@@ -174,11 +174,13 @@ class LiveTurn:
             self.on_end(replace(self.record))
         return True
 
-    def stop(self, outcome: Outcome, reason: str) -> None:
-        """End the turn from outside: no frame, speech or gesture of it follows."""
-        self.end(outcome, reason)
+    def stop(self, outcome: Outcome, reason: str, *, followed: bool = False) -> None:
+        """End the turn from outside: no frame, speech or gesture of it follows; ``followed`` by another turn, that one
+        moves the eyes.
+        """
         if self.body is not None:
-            self.body.stop()
+            self.body.stop(look_back=not followed)
+        self.end(outcome, reason)
         self.hush()
         if self.task is not None:
             self.task.cancel()

@@ -9,4 +9,11 @@ run mypy
 if command -v shellcheck >/dev/null; then
   run shellcheck -x scripts/*.sh scripts/run .ci/run
 fi
+stand_ins=$(scripts/test_interfaces.sh)
+if [ -n "$stand_ins" ]; then
+  set +u
+  # shellcheck disable=SC1090
+  source "$stand_ins"
+  set -u
+fi
 run python3 -m pytest "$@"

@@ -171,12 +171,14 @@ class BodyLanguage:
         self._gesture(name, Content.ANSWER, noted=not self._has_beaten)
         self._has_beaten = True
 
-    def stop(self) -> None:
-        """Nothing of this turn moves any more, and the eyes come back to the speaker."""
+    def stop(self, *, look_back: bool = True) -> None:
+        """Nothing of this turn moves any more. The eyes come back to the speaker, unless another turn is about to look
+        there.
+        """
         if self._stopped:
             return
         self._withdraw()
-        if self._averted:
+        if self._averted and look_back:
             self._averted = False
             self._body.look_at_speaker()
         if self._moving:

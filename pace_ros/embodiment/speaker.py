@@ -35,7 +35,10 @@ class Sentence:
 class Speaker(Protocol):
     """Sentences to sound that can be heard. One sentence sounds at a time; the next may be prepared meanwhile."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What speaks."""
+        ...
 
     async def prepare(self, text: str, locale: str) -> Sentence:
         """Do what can be done before the sentence's turn comes. Raises SpeechError."""

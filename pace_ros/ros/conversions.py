@@ -3,12 +3,13 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-import numpy.typing as npt
 from builtin_interfaces.msg import Time
 
 from pace_msgs import msg
 from pace_ros.control import ControllerState
+from pace_ros.embodiment import Chunk, Level
+from pace_ros.embodiment.level import HOP
+from pace_ros.llm.traffic import Exchanged
 from pace_ros.turn import Arm, Onset, ResponseFrame, TurnRecord, Utterance
 
 GATES = {'adaptive': msg.ControllerState.GATE_ADAPTIVE, 'static': msg.ControllerState.GATE_STATIC}
@@ -17,6 +18,12 @@ GATES = {'adaptive': msg.ControllerState.GATE_ADAPTIVE, 'static': msg.Controller
 def seconds(stamp: Time) -> float:
     """A stamp in s."""
     return float(stamp.sec) + float(stamp.nanosec) * 1e-9
+
+
+def stamp_of(instant: float) -> Time:
+    """A stamp of an instant in s."""
+    whole = math.floor(instant)
+    return Time(sec=whole, nanosec=min(999_999_999, round((instant - whole) * 1e9)))
 
 
 def utterance_from(message: msg.Utterance, *, received: float, now: Time) -> Utterance:
@@ -63,6 +70,7 @@ def onset_message(onset: Onset, stamp: Time) -> msg.Onset:
         source=int(onset.source),
         elapsed=onset.elapsed,
         detail=onset.detail,
+        audible=onset.audible,
     )
     message.header.stamp = stamp
     return message
@@ -151,11 +159,40 @@ def state_message(state: ControllerState, stamp: Time) -> msg.ControllerState:
     return message
 
 
-def audio_message(
-    samples: npt.NDArray[np.int16], sample_rate: int, turn_id: str, stamp: Time, *, flush: bool
-) -> msg.AudioChunk:
-    """A chunk of speech for another node's loudspeaker."""
-    message = msg.AudioChunk(turn_id=turn_id, sample_rate=sample_rate, flush=flush)
-    message.samples = samples.tolist()
-    message.header.stamp = stamp
+def audio_message(chunk: Chunk, due: Time) -> msg.AudioChunk:
+    """A chunk of speech for another node's loudspeaker; its first sample is ``due`` then."""
+    message = msg.AudioChunk(
+        turn_id=chunk.turn_id, sample_rate=chunk.sample_rate, flush=chunk.flush, start=chunk.start,
+        content=int(chunk.content),
+    )
+    message.samples = chunk.samples.tolist()
+    message.header.stamp = due
+    return message
+
+
+def level_message(level: Level, first_sample: Time) -> msg.AudioLevel:
+    """Loudness of hops, stamped with the instant of the first one."""
+    message = msg.AudioLevel(hop=HOP, rms=level.rms.tolist())
+    message.markers = [
+        msg.AudioMarker(turn_id=each.turn_id, content=int(each.content), index=each.index) for each in level.markers
+    ]
+    message.header.stamp = first_sample
+    return message
+
+
+def traffic_message(exchanged: Exchanged) -> msg.L2Traffic:
+    """A request to the language model with its answer, stamped with the instant of the request."""
+    message = msg.L2Traffic(
+        request=exchanged.request,
+        status=exchanged.status,
+        content_type=exchanged.content_type,
+        retry_after=exchanged.retry_after,
+        body=b''.join(exchanged.chunks),
+        sizes=[len(chunk) for chunk in exchanged.chunks],
+        times=list(exchanged.times),
+        ended=exchanged.ended,
+        error=exchanged.error,
+        abandoned=exchanged.abandoned,
+    )
+    message.header.stamp = stamp_of(exchanged.begun_wall)
     return message

@@ -2,30 +2,22 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import json
 import os
-import select
-import signal
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path as FilePath
 
 from rich.console import Console
 
 from pace_msgs import msg
-from pace_ros import packaged
 from pace_ros.record import read_turns
 from pace_ros.ros import ask
 from pace_ros.ros.ask_client import AskClient, NoAnswer
+from pace_ros.ros.processes import START_DEADLINE, ProcessError, cloud, robot
 from pace_ros.ros.turn_view import FramePrinter, summary, table
 from pace_ros.turn import Outcome, Path
 
-START_DEADLINE = 90.0  # s
-STOP_DEADLINE = 5.0  # s
 # Conversation and question. What the knowledge base answers takes L1; what it does not takes L2, and on its repeat L0
 # unless it is volatile.
 SCRIPT = (
@@ -44,72 +36,6 @@ SCRIPT = (
     ('kim-en', 'What should I wear today?'),
     ('anna-zh', '北野能坐几个人？'),
 )
-# What the local stand-in needs: little to read, one sentence to say, and patience on a small machine.
-STAND_IN = {
-    'l1.top_k': '2',
-    'l2.extra_body': json.dumps(json.dumps({'stop': ['\n', '. ']})),
-    'l2.first_token_timeout': '20.0',
-    'l2.inter_token_timeout': '20.0',
-    'l2.total_timeout': '50.0',
-    'l2.temperature': '0.0',
-}
-
-
-class DemoError(RuntimeError):
-    """The demo cannot go on; the message says why."""
-
-
-def executable(name: str) -> list[str]:
-    """How to start one of the package's executables with this interpreter and environment."""
-    modules = {'local_llm': 'pace_ros.serving.local_llm', 'dialogue': 'pace_ros.ros.dialogue'}
-    return [sys.executable, '-m', modules[name]]
-
-
-@contextlib.contextmanager
-def started(command: list[str], log: FilePath, environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
-    """Run a process in the background; leaving ends it, by force if it must be."""
-    with log.open('w') as errors:
-        process = subprocess.Popen(
-            command, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True
-        )
-        try:
-            yield process
-        finally:
-            process.send_signal(signal.SIGINT)
-            try:
-                process.wait(STOP_DEADLINE)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-
-
-@contextlib.contextmanager
-def cloud(folder: FilePath, environment: dict[str, str]) -> Iterator[str]:
-    """The language model's base URL: the environment's, else a local stand-in started for the while."""
-    if environment.get('PACE_L2_BASE_URL'):
-        yield environment['PACE_L2_BASE_URL']
-        return
-    with started([*executable('local_llm'), '--port', '0'], folder / 'local_llm.log', environment) as process:
-        assert process.stdout is not None  # noqa: S101  it is a pipe
-        ready, _, _ = select.select([process.stdout], [], [], START_DEADLINE)
-        url = process.stdout.readline().strip() if ready else ''
-        if not url.startswith('http'):
-            raise DemoError(f'The local language model does not start; see {folder / "local_llm.log"}.')
-        yield url
-
-
-@contextlib.contextmanager
-def robot(folder: FilePath, base_url: str, environment: dict[str, str]) -> Iterator[None]:
-    """The dialogue node, on the model at ``base_url``, keeping its data in ``folder``."""
-    parameters = [f'data_dir:={folder}']
-    if not environment.get('PACE_L2_BASE_URL'):
-        parameters += [f'{name}:={value}' for name, value in STAND_IN.items()]
-        parameters.append(f'l2.persona_file:={packaged.config_dir() / "persona.local_llm.yaml"}')
-    command = [*executable('dialogue'), '--ros-args', *(part for each in parameters for part in ('-p', each))]
-    with started(command, folder / 'dialogue.log', {**environment, 'PACE_L2_BASE_URL': base_url}) as process:
-        yield
-        if process.poll() is not None:
-            raise DemoError(f'The dialogue node has ended; see {folder / "dialogue.log"}.')
 
 
 def missing(turns: list[msg.Turn]) -> list[str]:
@@ -176,7 +102,7 @@ def main() -> None:
             written = sum(1 for _ in read_turns(folder / 'turns.jsonl'))
             console.print(f'{written} records on disk after the node has ended')
             code = code or int(written != len(SCRIPT))
-    except (DemoError, NoAnswer) as error:
+    except (ProcessError, NoAnswer) as error:
         sys.exit(f'{error} The logs are in {folder}.')
     sys.exit(code)
 

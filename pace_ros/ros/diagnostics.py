@@ -10,8 +10,10 @@ from pace_ros.control import ControllerState
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 
 
-def diagnose(name: str, assembly: Assembly, config: Config) -> DiagnosticArray:
-    """The state of L0, L1, L2, router, filler and speech; ``name`` is the node's full name."""
+def diagnose(name: str, assembly: Assembly, config: Config, limbs: dict[str, str]) -> DiagnosticArray:
+    """The state of L0, L1, L2, router, filler, speech and body; ``name`` is the node's full name, ``limbs`` what is
+    wrong with gaze and gestures.
+    """
     state = assembly.controller_state()
     statuses = [
         _status(name, *parts)
@@ -19,6 +21,7 @@ def diagnose(name: str, assembly: Assembly, config: Config) -> DiagnosticArray:
             _l0(assembly, config), _l1(assembly), _l2(assembly), _router(assembly, state),
             _filler(assembly, config, state),
             _speech(assembly, config),
+            _body(config, limbs),
         )
     ]
     return DiagnosticArray(status=statuses)
@@ -120,3 +123,10 @@ def _speech(assembly: Assembly, config: Config) -> Parts:
     if assembly.writer is not None and assembly.writer.error:
         return 'speech', WARN, f'turns cannot be recorded: {assembly.writer.error}', values
     return 'speech', OK, assembly.voice.speaker.name, values
+
+
+def _body(config: Config, limbs: dict[str, str]) -> Parts:
+    values: dict[str, object] = {'gaze': config.gaze.enabled, 'gestures': config.gesture.enabled, **limbs}
+    if limbs:
+        return 'body', WARN, '; '.join(f'{name}: {problem}' for name, problem in limbs.items()), values
+    return 'body', OK, 'gaze and gestures', values

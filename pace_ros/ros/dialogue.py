@@ -25,12 +25,11 @@ from std_msgs.msg import Bool
 from pace_msgs import msg
 from pace_ros.assembly import Assembly
 from pace_ros.clock import SystemClock
-from pace_ros.config_body import Speech
-from pace_ros.embodiment import LocalSpeaker, Pyttsx3Synthesizer, Speaker, open_sink
 from pace_ros.ros import conversions
 from pace_ros.ros.ask_server import AskServer
 from pace_ros.ros.core_thread import CoreThread
 from pace_ros.ros.diagnostics import diagnose
+from pace_ros.ros.limbs import Limbs
 from pace_ros.ros.logs import forward_logs
 from pace_ros.ros.parameters import NodeConfig
 from pace_ros.ros.publishers import Publishers
@@ -63,6 +62,7 @@ class DialogueNode(LifecycleNode):
         self._core: CoreThread | None = None
         self._assembly: Assembly | None = None
         self._outlet: Publishers | None = None
+        self._limbs: Limbs | None = None
         self._parts: list[AskServer | Services] = []
         self._ears: list[Any] = []
         self._timer: Any = None
@@ -71,12 +71,16 @@ class DialogueNode(LifecycleNode):
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Load everything; on failure one sentence says what is wrong and nothing stays loaded."""
-        config = self.config()
         try:
             self._core = CoreThread()
             self._outlet = Publishers(self, self.config)
-            speaker = self._open_speaker(config.speech, self._outlet)
-            self._assembly = Assembly(self.config, self._clock_of_core, outlet=self._outlet, speaker=speaker)
+            self._limbs = Limbs(
+                self, self.config, self._outlet, on_utterance=self._on_utterance, on_speaking=self._voice_activity,
+            )
+            self._assembly = Assembly(
+                self.config, self._clock_of_core, outlet=self._outlet, speaker=self._limbs.speaker,
+                on_traffic=self._outlet.traffic,
+            )
             self._core.submit(self._assembly.warm_up()).result(WARM_UP_DEADLINE)
         except Exception as error:
             self.get_logger().error(f'cannot be configured: {error}')
@@ -92,14 +96,9 @@ class DialogueNode(LifecycleNode):
         self.get_logger().info(
             f'configured: {len(self._assembly.knowledge)} knowledge entries, '
             f'{len(self._assembly.cache)} cached answers, '
-            f'L2 at {self._assembly.endpoint.base_url}, speech to {speaker.name}'
+            f'L2 at {self._assembly.endpoint.base_url}, speech to {self._limbs.speaker.name}'
         )
         return super().on_configure(state)
-
-    def _open_speaker(self, speech: Speech, outlet: Publishers) -> Speaker:
-        """Our synthesiser with the configured sink."""
-        sink = open_sink(speech.sink, speech.device, lambda: self.config().speech.latency, outlet.audio)
-        return LocalSpeaker(Pyttsx3Synthesizer(speech.rate), sink, outlet.level)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Open the ears."""
@@ -149,9 +148,11 @@ class DialogueNode(LifecycleNode):
         self._core.call_soon(dialogue.hear_partial if utterance.partial else dialogue.submit, utterance)
 
     def _on_user_speaking(self, message: Bool) -> None:
+        self._voice_activity(message.data)
+
+    def _voice_activity(self, active: bool) -> None:
         if self._active and self._core is not None and self._assembly is not None:
-            dialogue, active = self._assembly.dialogue, message.data
-            self._core.call_soon(lambda: dialogue.voice_activity(active=active))
+            self._core.call_soon(partial(self._assembly.dialogue.voice_activity, active=active))
 
     def _on_speaker(self, message: PointStamped) -> None:
         if self._outlet is not None:
@@ -169,7 +170,8 @@ class DialogueNode(LifecycleNode):
         self._outlet.state(self._assembly.controller_state(), always=True)
         if self._core is not None:
             self._core.call_soon(partial(self._assembly.every_second, active=self._active))
-        self._outlet.diagnostics(diagnose(self.get_fully_qualified_name(), self._assembly, self.config()))
+        problems = self._limbs.problems() if self._limbs is not None else {}
+        self._outlet.diagnostics(diagnose(self.get_fully_qualified_name(), self._assembly, self.config(), problems))
 
     # -- ends -------------------------------------------------------------------------------------------------------
 
@@ -178,6 +180,8 @@ class DialogueNode(LifecycleNode):
         self._active = False
         if self._core is not None and self._assembly is not None:
             self._core.submit(self._assembly.dialogue.aclose()).result(CLOSE_DEADLINE)
+        if self._limbs is not None:
+            self._limbs.relax()
 
     def _release(self) -> None:
         if self._timer is not None:
@@ -195,9 +199,11 @@ class DialogueNode(LifecycleNode):
                 except Exception as error:
                     self.get_logger().error(f'did not close cleanly: {error!r}')
             self._core.stop()
+        if self._limbs is not None:
+            self._limbs.destroy()
         if self._outlet is not None:
             self._outlet.destroy()
-        self._core = self._assembly = self._outlet = None
+        self._core = self._assembly = self._outlet = self._limbs = None
         free_memory()
 
 

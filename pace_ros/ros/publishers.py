@@ -3,25 +3,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-import numpy.typing as npt
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PointStamped
+from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
 from pace_msgs import msg
 from pace_ros.control import ControllerState
+from pace_ros.embodiment import Chunk, Level
+from pace_ros.llm.traffic import Exchanged
 from pace_ros.ros import conversions
 from pace_ros.ros.parameters import NodeConfig
-from pace_ros.ros.qos import EVENTS, STATE
+from pace_ros.ros.qos import EVENTS, SENSOR, STATE
 from pace_ros.turn import FrameKind, Onset, ResponseFrame, TurnRecord
 
 
 class Publishers:
     """The outlet of the core. While the node is inactive only state and diagnostics are published.
 
-    ``on_turn`` is called after each turn, which may have moved the controllers.
+    ``on_turn`` is called after each turn, which may have moved the controllers. ``gaze_followers`` and
+    ``gesture_followers`` make real what is published.
     """
 
     def __init__(self, node: LifecycleNode, config: NodeConfig) -> None:
@@ -36,9 +39,13 @@ class Publishers:
         self._gaze = node.create_lifecycle_publisher(PointStamped, 'gaze_target', STATE, **options)
         self._gesture = node.create_lifecycle_publisher(msg.Gesture, 'gesture', EVENTS, **options)
         self._audio = node.create_lifecycle_publisher(msg.AudioChunk, 'speech_audio', EVENTS, **options)
+        self._level = node.create_lifecycle_publisher(msg.AudioLevel, 'audio_level', SENSOR, **options)
+        self._traffic = node.create_lifecycle_publisher(msg.L2Traffic, 'l2_traffic', EVENTS, **options)
         self._state = node.create_publisher(msg.ControllerState, 'controller_state', STATE, **options)
         self._diagnostics = node.create_publisher(DiagnosticArray, '/diagnostics', EVENTS, **options)
         self._last_state: object = None
+        self.gaze_followers: list[Callable[[PointStamped], None]] = []
+        self.gesture_followers: list[Callable[[str], None]] = []
         self.on_turn: Callable[[], None] = lambda: None
 
     def frame(self, frame: ResponseFrame) -> None:
@@ -59,25 +66,49 @@ class Publishers:
         """Remember where the speaker is."""
         self._speaker = position
 
-    def look_at_speaker(self, turn_id: str) -> None:
+    def look_at_speaker(self) -> None:
         """Publish where the speaker is, else the configured frame."""
-        if self._speaker is not None:
-            self._gaze.publish(self._speaker)
-            return
+        self.look_aside(0.0, 0.0)
+
+    def look_aside(self, side: float, up: float) -> None:
+        """Publish a point beside (y) and above (z) the speaker, in the speaker's frame (m)."""
         target = PointStamped()
         target.header.stamp = self._now()
         target.header.frame_id = self._config().gaze.target_frame
+        if self._speaker is not None:
+            target.header.frame_id = self._speaker.header.frame_id
+            target.point.x = self._speaker.point.x
+            target.point.y, target.point.z = self._speaker.point.y, self._speaker.point.z
+        target.point.y += side
+        target.point.z += up
         self._gaze.publish(target)
+        for each in self.gaze_followers:
+            each(target)
 
     def gesture(self, turn_id: str, name: str) -> None:
         """Publish a gesture by name."""
         message = msg.Gesture(turn_id=turn_id, name=name, intensity=1.0)
         message.header.stamp = self._now()
         self._gesture.publish(message)
+        for each in self.gesture_followers:
+            each(name)
 
-    def audio(self, samples: npt.NDArray[np.int16], sample_rate: int, turn_id: str, flush: bool) -> None:
+    def rest(self) -> None:
+        """Publish that whatever moves goes back to rest; it belongs to no turn."""
+        self.gesture('', 'rest')
+
+    def audio(self, chunk: Chunk) -> None:
         """Publish speech samples (``speech.sink`` = topic)."""
-        self._audio.publish(conversions.audio_message(samples, sample_rate, turn_id, self._now(), flush=flush))
+        self._audio.publish(conversions.audio_message(chunk, self._later(chunk.due_in)))
+
+    def level(self, level: Level) -> None:
+        """Publish the loudness of what is played, if wanted."""
+        if self._config().speech.level:
+            self._level.publish(conversions.level_message(level, self._later(-level.age)))
+
+    def traffic(self, exchanged: Exchanged) -> None:
+        """Publish a request to the language model with its answer."""
+        self._traffic.publish(conversions.traffic_message(exchanged))
 
     def state(self, state: ControllerState, *, always: bool) -> None:
         """Publish the controllers' state, if ``always`` or if a decision or the gate has changed."""
@@ -93,11 +124,16 @@ class Publishers:
 
     def destroy(self) -> None:
         """Take every topic down."""
-        managed = (self._answer, self._filler, self._onset, self._turn, self._gaze, self._gesture, self._audio)
+        managed = (self._answer, self._filler, self._onset, self._turn, self._gaze, self._gesture, self._audio,
+                   self._level, self._traffic)
         for publisher in managed:
             self._node.destroy_lifecycle_publisher(publisher)
         for publisher in (self._state, self._diagnostics):
             self._node.destroy_publisher(publisher)
 
-    def _now(self) -> object:
+    def _now(self) -> Time:
         return self._node.get_clock().now().to_msg()
+
+    def _later(self, seconds: float) -> Time:
+        """ROS time in so many s, or so many ago."""
+        return (self._node.get_clock().now() + Duration(nanoseconds=round(seconds * 1e9))).to_msg()

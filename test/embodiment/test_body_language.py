@@ -105,7 +105,7 @@ def test_a_wait_is_filled_by_a_look_aside_then_a_pose_and_both_end_with_the_answ
     assert body.think(expected=1.5) == 'gaze after 0.60 s, gesture after 1.20 s'
     stage.to(2.0)
     body.answer_begins(informative=True)
-    assert stage.done[2:] == [(0.6, 'look +0.6 +0.2'), (1.2, 'think'), (2.0, SPEAKER), (2.0, 'rest')]
+    assert stage.done[2:] == [(0.6, 'look +0.6 +0.0'), (1.2, 'think'), (2.0, SPEAKER), (2.0, 'rest')]
     assert stage.onsets[2:] == [
         (0.6, Modality.GAZE, FILLER, 'aside left'), (1.2, Modality.GESTURE, FILLER, 'think'),
         (2.0, Modality.GAZE, ANSWER, 'speaker'),
@@ -151,8 +151,8 @@ def test_an_apology_brings_the_eyes_back_but_is_no_answer() -> None:
 @pytest.mark.parametrize(('stopped', 'expected'), [
     (0.005, []),                                                             # before the attention
     (0.3, [SPEAKER, 'nod', 'rest']),                                         # in the nod
-    (0.8, [SPEAKER, 'nod', 'look +0.6 +0.2', SPEAKER, 'rest']),              # looking aside
-    (1.5, [SPEAKER, 'nod', 'look +0.6 +0.2', 'think', SPEAKER, 'rest']),     # in the pose
+    (0.8, [SPEAKER, 'nod', 'look +0.6 +0.0', SPEAKER, 'rest']),              # looking aside
+    (1.5, [SPEAKER, 'nod', 'look +0.6 +0.0', 'think', SPEAKER, 'rest']),     # in the pose
 ])
 def test_a_stopped_turn_takes_back_what_it_moved_and_moves_nothing_more(stopped: float, expected: list[str]) -> None:
     stage = Stage()
@@ -170,6 +170,22 @@ def test_a_stopped_turn_takes_back_what_it_moved_and_moves_nothing_more(stopped:
     assert stage.acts() == expected
     assert stage.onsets == before
     assert not [timer for timer in stage.timers if not timer.cancelled]
+
+
+def test_a_turn_that_is_followed_leaves_the_eyes_to_the_next_one() -> None:
+    stage = Stage()
+    body = stage.begin()
+    body.think(expected=1.5)
+    stage.to(1.5)
+    body.stop(look_back=False)
+    assert stage.acts()[-2:] == ['think', 'rest']
+
+
+def test_looking_aside_may_be_upwards() -> None:
+    stage = Stage({'gaze.aversion_up': 0.3, 'gaze.aversion_side': 0.2})
+    stage.begin().think(expected=1.5)
+    stage.to(1.0)
+    assert stage.acts()[-1] == 'look +0.2 +0.3'
 
 
 def test_a_finished_turn_lets_its_last_motion_come_to_its_end() -> None:
