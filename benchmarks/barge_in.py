@@ -129,11 +129,16 @@ def interrupt_once(visitors: Visitors, witness: Witness, chance: random.Random, 
     return done
 
 
-def campaign(folder: FilePath, interruptions: int, seed: int) -> Outcome:
-    """Make so many interruptions, of every kind in turn."""
+def campaign(
+    folder: FilePath, interruptions: int, seed: int, environment: dict[str, str], *parameters: str
+) -> Outcome:
+    """Make so many interruptions, of every kind in turn, on a dialogue node with these parameters."""
     outcome, chance = Outcome(), random.Random(seed)
     kinds = [(by, moment) for moment in MOMENTS for by in (UTTERANCE, VOICE, STOP)]
-    with embodied_robot(folder, dict(os.environ), 'l0.enabled:=false', 'l0.file:=none'), Visitors() as visitors:
+    with (
+        embodied_robot(folder, environment, 'l0.enabled:=false', 'l0.file:=none', *parameters),
+        Visitors() as visitors,
+    ):
         visitors.wait_for_robot(START_DEADLINE)
         witness = Witness(visitors)
         for number in track(range(interruptions * 2), 'interrupting', console=Console(stderr=True), transient=True):
@@ -154,7 +159,7 @@ def main() -> int:
     wanted = int(sys.argv[1]) if len(sys.argv) > 1 else INTERRUPTIONS
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
     with tempfile.TemporaryDirectory() as folder:
-        outcome = campaign(FilePath(folder), wanted, seed)
+        outcome = campaign(FilePath(folder), wanted, seed, dict(os.environ))
     made = ', '.join(f'{count} by {by} in the {moment}' for (by, moment), count in sorted(outcome.made.items()))
     print(f'{outcome.made.total()} interruptions, seed {seed}: {made}')
     table = Table('last of the old turn', 'turns with any', 'P50', 'P95', 'worst')

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import logging
 import math
@@ -69,10 +70,13 @@ def _plain(value: object) -> object:
     return value
 
 
+_hints = functools.cache(typing.get_type_hints)
+
+
 def _built(kind: Any, value: Any) -> object:
     """Invert ``_plain`` for the type a field declares."""
     if dataclasses.is_dataclass(kind):
-        hints = typing.get_type_hints(kind)
+        hints = _hints(typing.cast(Any, kind))
         fields = {field.name for field in dataclasses.fields(kind)}
         return typing.cast(Any, kind)(**{name: _built(hints[name], value[name]) for name in fields & value.keys()})
     if isinstance(kind, type) and issubclass(kind, IntEnum):

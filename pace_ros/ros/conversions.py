@@ -10,7 +10,7 @@ from pace_ros.control import ControllerState
 from pace_ros.embodiment import Chunk, Level
 from pace_ros.embodiment.level import HOP
 from pace_ros.llm.traffic import Exchanged
-from pace_ros.turn import Arm, Onset, ResponseFrame, TurnRecord, Utterance
+from pace_ros.turn import Arm, Content, Onset, ResponseFrame, TurnRecord, Utterance
 
 GATES = {'adaptive': msg.ControllerState.GATE_ADAPTIVE, 'static': msg.ControllerState.GATE_STATIC}
 
@@ -18,6 +18,11 @@ GATES = {'adaptive': msg.ControllerState.GATE_ADAPTIVE, 'static': msg.Controller
 def seconds(stamp: Time) -> float:
     """A stamp in s."""
     return float(stamp.sec) + float(stamp.nanosec) * 1e-9
+
+
+def content_of(value: int) -> Content:
+    """The content of a number in a message; one nobody knows is unknown."""
+    return Content(value) if value in set(Content) else Content.UNKNOWN
 
 
 def stamp_of(instant: float) -> Time:

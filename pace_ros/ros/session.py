@@ -36,6 +36,8 @@ OPEN = (
     'Do you like jazz music?', '给孩子讲个笑话吧', 'What makes a good picnic?', 'Why is the sea salty?',
     'Describe a quiet morning in the mountains.',
 )
+THINGS = ('an old clock', 'a violin', 'the desert', 'snow', 'a bakery', 'chess', 'a lost key', 'whales', 'a juggler',
+          'rain', 'a castle', 'honey', 'a comet', 'origami', 'volcanoes', 'penguins', 'the moon')
 
 
 @dataclass(frozen=True)
@@ -48,15 +50,17 @@ class Ask:
 
 
 def script(turns: int, seed: int) -> list[Ask]:
-    """A scripted day: every visitor asks six questions, known and open ones mixed; every sixth turn is interrupted,
-    by each means at each moment in turn. The same for the same seed.
+    """A scripted day: every visitor asks six questions, known and open ones mixed; every sixth turn, a question nobody
+    has asked before, is interrupted, by each means at each moment in turn. The same for the same seed.
     """
     chance = random.Random(seed)  # noqa: S311  a script, no secret
     kinds = [(by, moment) for moment in MOMENTS for by in (UTTERANCE, VOICE, STOP)]
     asks = []
     for number in range(turns):
         interrupted = number % EVERY == EVERY - 1 and number + 1 < turns
-        text = chance.choice(OPEN if interrupted or chance.random() < 0.6 else KNOWN)
+        text = chance.choice(OPEN if chance.random() < 0.6 else KNOWN)
+        if interrupted:
+            text = f'Please tell me a story about {THINGS[number // EVERY % len(THINGS)]}.'
         by, moment = kinds[number // EVERY % len(kinds)]
         asks.append(Ask(
             f'visitor-{(number + EVERY // 2) // EVERY}', text,

@@ -137,12 +137,14 @@ class Visitors:
     def interrupt(self, known: set[str], interruption: Interruption, timeout: float) -> Interrupted | None:
         """Wait for the moment in a turn that is not ``known`` and break in as told; None if the moment never came.
 
-        An interruption by utterance is noted only: the caller says what the visitor says.
+        An interruption by utterance is noted only: the caller says what the visitor says. One by voice is one over the
+        robot's own speech: it waits until the robot has begun to speak.
         """
         moment = MOMENTS[interruption.moment]
 
         def found() -> str:
-            return next((each for each in self.onsets if each not in known and self._shown(each, *moment)), '')
+            here = (each for each in self.onsets if each not in known and self._shown(each, *moment))
+            return next((each for each in here if interruption.by != VOICE or self._has_spoken(each)), '')
 
         self.until(lambda: found() or (self.turns.keys() - known and self._silent()), timeout)
         turn_id = found()
@@ -158,6 +160,9 @@ class Visitors:
             future = self._stop.call_async(Trigger.Request())
             self.until(future.done, timeout)
         return Interrupted(turn_id, interruption.by, interruption.moment, stamp)
+
+    def _has_spoken(self, turn_id: str) -> bool:
+        return any(self._shown(turn_id, Modality.SPEECH, content) for content in Content)
 
     def _silent(self) -> bool:
         return time.monotonic() - self._last_sound > 2.0

@@ -32,5 +32,5 @@ def test_a_file_of_one_s_own_replaces_the_packaged_one(tmp_path: Path) -> None:
     own.write_text('bow: {motion: greet_bow, duration: 1.0}\n', encoding='utf-8')
     values = {'gesture.names_file': str(own), 'gesture.nod': 'bow', 'gesture.thinking': [], 'gesture.beats': []}
     assert read_gestures(with_values(Config(), values)).of('bow').motion == 'greet_bow'
-    with pytest.raises(GestureError, match='none.yaml'):
+    with pytest.raises(GestureError, match='none'):
         read_gestures(with_values(Config(), {'gesture.names_file': str(tmp_path / 'none.yaml')}))

@@ -15,8 +15,8 @@ from std_msgs.msg import Bool
 
 from pace_msgs import msg
 from pace_ros.ros.adapters.interfaces import NONE, find_interface
-from pace_ros.voice_track import VoiceTrack
 from pace_ros.ros.qos import EVENTS, SENSOR
+from pace_ros.voice_track import VoiceTrack
 
 # A lingering voice may still be recognised: the final text comes after it has fallen silent.
 LINGER = 10.0  # s

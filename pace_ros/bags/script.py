@@ -1,0 +1,120 @@
+"""What a bag has to replay: its messages in order, which of them are inputs, and the turns they once led to."""
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from rosbags.interfaces import Qos, QosDurability
+
+from pace_ros.bags.compare import Told, told
+from pace_ros.bags.exchanges import End, Exchange, Input, exchanges, identified
+from pace_ros.bags.reading import decode
+from pace_ros.bags.replay_plan import Step, planned, since_speech, spaced
+from pace_ros.bags.session import FRAME, INPUTS, TURN, UTTERANCE
+from pace_ros.bags.storage import Bag, BagError, Raw
+from pace_ros.turn import Outcome
+
+NEVER_ALL = frozenset({'/clock', '/parameter_events', '/rosout'})  # a replay has its own
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """One message to publish: ``utterance`` is its decoded form, if it is one; ``since_speech`` is in s, or NaN."""
+
+    raw: Raw
+    utterance: Any = None
+    since_speech: float = math.nan
+
+
+@dataclass
+class Script:
+    """Everything a replay needs of a bag. ``prefix`` is the namespace it was recorded in."""
+
+    path: Path
+    prefix: str
+    messages: list[Replayed] = field(default_factory=list)
+    inputs: list[Input] = field(default_factory=list)
+    order: list[Exchange] = field(default_factory=list)
+    recorded: list[Told | None] = field(default_factory=list)
+    everything: bool = False
+
+    @property
+    def topics(self) -> dict[str, tuple[str, bool]]:
+        """Each topic to publish with its type, and whether latecomers are told its last message."""
+        channels = (each.raw.channel for each in self.messages)
+        return {each.topic: (each.type, latched(each.qos)) for each in channels}
+
+    def steps(self, rate: float) -> list[Step]:
+        """When to publish what."""
+        return spaced(self.inputs, rate) if self.everything else planned(self.inputs, self.order, rate)
+
+
+def latched(qos: tuple[Qos, ...]) -> bool:
+    """Whether a topic's publishers offered their last messages to latecomers."""
+    return any(each.durability == QosDurability.TRANSIENT_LOCAL for each in qos)
+
+
+def read_script(path: Path, *, everything: bool = False) -> Script:
+    """Read a bag for replay: the inputs of its robot, or every topic. Raises BagError."""
+    with Bag(path) as bag:
+        prefix = _prefix(bag, everything=everything)
+        script = Script(path, prefix, everything=everything)
+        inputs = {f'{prefix}{name}' for name in INPUTS}
+        ends: list[End] = []
+        turns, frames = [], []
+        for raw in bag.messages():
+            topic, kind = raw.channel.topic, raw.channel.type
+            if topic not in NEVER_ALL if everything else topic in inputs:
+                _add(script, raw)
+            if kind == TURN and topic.startswith(prefix):
+                turn = decode(raw)
+                turns.append(turn)
+                preempted = turn.outcome == Outcome.PREEMPTED
+                ends.append(End(raw.time / 1e9, turn.conversation_id, turn.utterance_id, preempted=preempted))
+            elif kind == FRAME and topic.startswith(prefix):
+                frames.append(decode(raw))
+    named_inputs = identified(script.inputs)
+    script.order = [replace(each, said=named_inputs[each.said.number]) for each in exchanges(script.inputs, ends)]
+    script.inputs = named_inputs
+    by_turn: dict[str, list[Any]] = {}
+    for frame in frames:
+        by_turn.setdefault(frame.turn_id, []).append(frame)
+    script.recorded = [
+        None if each.end is None else told(turns[each.end], by_turn.get(turns[each.end].turn_id, ()))
+        for each in script.order
+    ]
+    _check(script)
+    return script
+
+
+def _prefix(bag: Bag, *, everything: bool) -> str:
+    """The namespace of the robot in a bag, with its slashes. Raises BagError for none or several."""
+    spoken = [each.topic for each in bag.channels if each.type == UTTERANCE and each.topic.endswith('/utterance')]
+    if len(spoken) == 1:
+        return spoken[0].removesuffix('utterance')
+    if everything:
+        return '/'
+    raise BagError(f'{bag.path} holds utterances of several robots: {", ".join(spoken)}.' if spoken
+                   else f'{bag.path} holds no utterance to replay: --all publishes what is in it.')
+
+
+def _add(script: Script, raw: Raw) -> None:
+    number, time = len(script.inputs), raw.time / 1e9
+    if raw.channel.type != UTTERANCE:
+        script.messages.append(Replayed(raw))
+        script.inputs.append(Input(number, time))
+        return
+    said = decode(raw)
+    stamp = said.header.stamp.sec + said.header.stamp.nanosec * 1e-9
+    script.messages.append(Replayed(raw, said, since_speech(time, stamp)))
+    script.inputs.append(Input(number, time, said.conversation_id, said.utterance_id, final=not said.partial))
+
+
+def _check(script: Script) -> None:
+    if not script.messages:
+        raise BagError(f'{script.path} holds no message to replay.')
+    spoken = [each.utterance for each in script.messages if each.utterance is not None]
+    if spoken and not script.everything and not any(each.text for each in spoken):
+        raise BagError(f'{script.path} was recorded without text (record.text): there is nothing to say again.')

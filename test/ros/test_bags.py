@@ -1,0 +1,134 @@
+"""A session recorded from a real node and replayed into another, and a public bag on real topics."""
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import rclpy
+from node_process import environment
+from rclpy.qos import QoSProfile
+from std_msgs.msg import Bool, String
+from support import Script, answer
+
+from pace_ros.bags import read_messages
+from pace_ros.bags.info import describe
+from pace_ros.ros.qos import SENSOR
+
+PUBLIC = Path('/work/shared/data/rosbags')
+KNOWN = 'What is the range of the Lark?'
+
+
+class Tool:
+    """One `bag` command in a process of its own."""
+
+    def __init__(self, folder: Path, *arguments: object) -> None:
+        self.log = folder / f'bag-{time.monotonic_ns()}.log'
+        with self.log.open('w') as log:
+            self.process = subprocess.Popen(
+                [sys.executable, '-m', 'pace_ros.bags.tool', *map(str, arguments)],
+                env=environment(PYTHONUNBUFFERED='1'), stdout=log, stderr=subprocess.STDOUT,
+            )
+
+    def wait_for(self, text: str, timeout: float = 20.0) -> None:
+        deadline = time.monotonic() + timeout
+        while text not in self.log.read_text():
+            assert time.monotonic() < deadline, self.log.read_text()
+            assert self.process.poll() is None, self.log.read_text()
+            time.sleep(0.02)
+
+    def end(self, timeout: float = 30.0) -> tuple[int, str]:
+        return self.process.wait(timeout), self.log.read_text()
+
+
+@pytest.fixture
+def bag(tmp_path: Path) -> Iterator[Callable[..., Tool]]:
+    made: list[Tool] = []
+
+    def run(*arguments: object) -> Tool:
+        made.append(Tool(tmp_path, *arguments))
+        return made[-1]
+
+    yield run
+    for each in made:
+        with contextlib.suppress(ProcessLookupError):
+            each.process.kill()
+        each.process.wait()
+
+
+def slow(*pieces: str) -> Script:
+    """An answer that takes a second to begin."""
+    return Script([1.0, answer(*pieces)])
+
+
+def test_a_session_is_recorded_replayed_and_compared(
+    tmp_path: Path, bag: Callable[..., Tool], cloud: Callable[..., Any], robot: Callable[..., Any],
+    listener: Callable[..., Any],
+) -> None:
+    scripts = [slow('Dust', ' and ice.'), slow('Never', ' heard.'), slow('Paris.')]
+    folder = tmp_path / 'second'
+    folder.mkdir()
+    robot(cloud(*scripts).base_url)
+    second = robot(cloud(*scripts).base_url, folder=folder, remaps=('__ns:=/robot2',), wait='')
+    heard = listener()
+    voice = heard.node.create_publisher(Bool, 'user_speaking', SENSOR)
+    recorder = bag('record', tmp_path / 'session')
+    recorder.wait_for('recording')
+    heard.until(lambda: voice.get_subscription_count() >= 2)  # the node and the recorder
+    heard.spin(0.3)
+    voice.publish(Bool(data=False))
+    heard.say('Tell me about the rings of Saturn', conversation_id='anna')
+    heard.turns(1)
+    heard.say(KNOWN, conversation_id='ben', utterance_id='known')
+    heard.turns(2)
+    heard.spin(1.0)  # a pause that a fast replay does not make
+    heard.say('Who was the first emperor of Rome?', conversation_id='anna', utterance_id='cut')
+    heard.spin(0.4)
+    heard.say('What is the capital of France?', conversation_id='anna', utterance_id='barge')
+    heard.turns(4)
+    recorder.process.send_signal(signal.SIGINT)
+    code, words = recorder.end()
+    assert code == 0, words
+    found = describe(tmp_path / 'session')
+    assert not found.cut
+    assert {each.topic for each in found.topics} >= {
+        '/utterance', '/user_speaking', '/turn', '/answer', '/onset', '/controller_state', '/diagnostics'}
+    assert found.conversations['anna'].outcomes == {'ANSWERED': 2, 'PREEMPTED': 1}
+    assert found.conversations['ben'].paths == {'L1': 1}
+
+    second.wait_for('listening')
+    again = ('replay', tmp_path / 'session', '--namespace', 'robot2', '--compare')
+    same = bag(*again, '--fast', '--clock', '--tolerance', '0.5')
+    code, words = same.end()
+    assert code == 0, words
+    assert '4 turns compared: same paths' in words
+    other = bag(*again, '--rate', '4', '--json')
+    code, words = other.end()
+    assert code == 1, words
+    differences = json.loads(words.splitlines()[-1])['differences']
+    assert ['path', 'L2', 'L0'] in [[each['what'], each['recorded'], each['replayed']] for each in differences]
+
+
+def test_a_public_bag_is_replayed(bag: Callable[..., Tool]) -> None:
+    if not PUBLIC.is_dir():
+        pytest.skip('the public bags are not on this machine')
+    node = rclpy.create_node('public_listener')
+    heard: list[str] = []
+    node.create_subscription(String, '/robot1/topic', lambda message: heard.append(message.data), QoSProfile(depth=100))
+    try:
+        player = bag('replay', PUBLIC / 'talker_sqlite3', '--all', '--rate', '10', '--namespace', 'robot1')
+        deadline = time.monotonic() + 20.0
+        while len(heard) < 10 and time.monotonic() < deadline:
+            rclpy.spin_once(node, timeout_sec=0.05)
+        assert player.end()[0] == 0
+    finally:
+        node.destroy_node()
+    expected = [each.message.data for each in read_messages(PUBLIC / 'talker_mcap', topics=['/topic'])]
+    assert heard == expected
