@@ -12,7 +12,18 @@ from pace_ros.clock import Clock
 from pace_ros.control import Decision
 from pace_ros.embodiment import SpeechTrack, Voice
 from pace_ros.embodiment.body_language import Body, BodyLanguage
-from pace_ros.turn import Content, FrameKind, Modality, Onset, Outcome, Path, ResponseFrame, TurnRecord, Utterance
+from pace_ros.turn import (
+    Content,
+    FrameKind,
+    Modality,
+    Onset,
+    Outcome,
+    Path,
+    ResponseFrame,
+    SpeechState,
+    TurnRecord,
+    Utterance,
+)
 
 
 class Outlet(Body, Protocol):
@@ -28,6 +39,10 @@ class Outlet(Body, Protocol):
 
     def turn(self, record: TurnRecord) -> None:
         """Publish the record of a turn that has just ended."""
+        ...
+
+    def speech(self, state: SpeechState) -> None:
+        """Publish that a turn begins to be heard, or is over."""
         ...
 
 
@@ -213,6 +228,7 @@ class LiveTurn:
         if self.body is not None:
             self.body.finish()
         self.silent = True
+        self._tell_speech(speaking=False)
 
     def _speak(self, text: str) -> None:
         if self.body is not None:
@@ -226,7 +242,9 @@ class LiveTurn:
         return self._speech
 
     def _speech_onset(self, content: Content, text: str, delay: float) -> None:
-        self._has_spoken = True
+        if not self._has_spoken:
+            self._has_spoken = True
+            self._tell_speech(speaking=True)
         if content is Content.ANSWER and not self.informative:
             return  # an apology, a request to repeat: no answer begins
         first = all(each.modality is not Modality.SPEECH or each.content is not content for each in self.record.onsets)
@@ -234,6 +252,12 @@ class LiveTurn:
             self.onset(Modality.SPEECH, content, text, audible_in=delay)
         if content is Content.ANSWER and self.body is not None:
             self.body.sentence_begins()
+
+    def _tell_speech(self, *, speaking: bool) -> None:
+        record = self.record
+        self._outlet.speech(SpeechState(
+            self.turn_id, record.conversation_id, speaking, record.speech_outcome, self.elapsed()
+        ))
 
     def _frame(self, kind: FrameKind, path: Path, text: str, *, last: bool = False) -> None:
         frame = ResponseFrame(

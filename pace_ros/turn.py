@@ -135,6 +135,19 @@ class Onset:
     audible: float = NAN
 
 
+@dataclass(frozen=True)
+class SpeechState:
+    """A turn begins to be heard (``speaking``) or is over; ``outcome`` then says how its speech ended, as
+    ``TurnRecord.speech_outcome``. ``elapsed`` is s since receipt.
+    """
+
+    turn_id: str
+    conversation_id: str
+    speaking: bool
+    outcome: str
+    elapsed: float
+
+
 @dataclass
 class TurnRecord:
     """Everything remembered of one turn (design sections 6 and 7). Times in s, NaN where it did not happen.

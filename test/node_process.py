@@ -19,11 +19,12 @@ from rclpy.executors import SingleThreadedExecutor
 from support import Script, ScriptedCloud, scripted_cloud
 
 from pace_msgs import msg
+from pace_ros.ros.handshake import Handshake
 from pace_ros.ros.qos import EVENTS, STATE
 
 ROOT = Path(__file__).resolve().parents[1]
 START_DEADLINE = 60.0
-QUICK = ['speech.enabled:=false', 'filler.generator:=false', 'l0.file:=none']
+QUICK = ['speech.enabled:=false', 'filler.generator:=false', 'l0.file:=none', f'l1.knowledge:=[{ROOT}/test/lark.yaml]']
 
 
 def environment(**extra: str) -> dict[str, str]:
@@ -129,7 +130,8 @@ class Listener:
         """Wait until the robot hears us and we hear the robot."""
         self.until(lambda: self.utterances.get_subscription_count() > 0
                    and self.node.count_publishers(self.node.resolve_topic_name('turn')) > 0)
-        self.spin(0.3)  # discovery of the other end is not reported on this one
+        handshake = Handshake(self.node, self.node.resolve_topic_name('turn'))
+        self.until(lambda: handshake.poll(time.monotonic()))
         return self
 
     def say(self, text: str, **fields: Any) -> None:

@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field
 
-from pace_ros.turn import Onset, ResponseFrame, TurnRecord
+from pace_ros.turn import Onset, ResponseFrame, SpeechState, TurnRecord
 
 DROP = object()   # close the connection without ending the response
 STALL = object()  # send nothing more until the client goes away
@@ -135,6 +135,7 @@ class KeptOutlet:
     frames: list[ResponseFrame] = field(default_factory=list)
     onsets: list[Onset] = field(default_factory=list)
     turns: list[TurnRecord] = field(default_factory=list)
+    speeches: list[SpeechState] = field(default_factory=list)
     looks: list[tuple[float, float]] = field(default_factory=list)
     gestures: list[tuple[str, str]] = field(default_factory=list)
 
@@ -149,6 +150,10 @@ class KeptOutlet:
     def turn(self, record: TurnRecord) -> None:
         """Keep a record."""
         self.turns.append(record)
+
+    def speech(self, state: SpeechState) -> None:
+        """Keep a state of speech."""
+        self.speeches.append(state)
 
     def look_at_speaker(self) -> None:
         """Keep a look."""

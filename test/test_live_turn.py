@@ -12,7 +12,18 @@ from pace_ros.clock import VirtualClock
 from pace_ros.control import Decision
 from pace_ros.embodiment import LocalSpeaker, Voice
 from pace_ros.live_turn import LiveTurn
-from pace_ros.turn import Arm, Content, FrameKind, Modality, Outcome, Path, ResponseFrame, TurnRecord, Utterance
+from pace_ros.turn import (
+    Arm,
+    Content,
+    FrameKind,
+    Modality,
+    Outcome,
+    Path,
+    ResponseFrame,
+    SpeechState,
+    TurnRecord,
+    Utterance,
+)
 
 SWITCHES = Switches('static', 'fixed', Aging('deny', 3600.0), l0=True, l1=True, rag=True, persona=True)
 
@@ -193,6 +204,32 @@ async def test_only_the_first_sound_of_a_content_is_its_onset(clock: VirtualCloc
     spoken = [onset for onset in outlet.onsets if onset.modality is Modality.SPEECH]
     assert [(onset.content, onset.detail) for onset in spoken] == [(Content.ANSWER, 'One.')]
     assert (turn.record.speech_outcome, turn.record.speech_end, turn.silent) == ('spoken', 2.0, True)
+
+
+@pytest.mark.anyio
+async def test_a_turn_tells_when_it_is_first_heard_and_when_it_is_over(clock: VirtualClock, outlet: Ledger) -> None:
+    synthesizer = ScriptedSynthesizer()
+    sink = ScriptedSink(synthesizer, hold=True)
+    turn = open_turn(clock, outlet, Voice(LocalSpeaker(synthesizer, sink)))
+    turn.path_decided(Path.L1)
+    turn.answer('One. Two.', last=True)
+    turn.end(Outcome.ANSWERED)
+    clock.advance(0.5)
+    await until(lambda: sink.now)
+    clock.advance(1.5)
+    sink.go_on.set()
+    await turn.spoken()
+    assert outlet.speeches == [
+        SpeechState('t1', 'v1', True, '', 0.5), SpeechState('t1', 'v1', False, 'spoken', 2.0),
+    ]
+
+
+@pytest.mark.anyio
+async def test_a_silent_turn_is_over_too(clock: VirtualClock, outlet: Ledger) -> None:
+    turn = open_turn(clock, outlet)
+    turn.end(Outcome.REJECTED, 'blank')
+    await turn.spoken()
+    assert outlet.speeches == [SpeechState('t1', 'v1', False, '', 0.0)]
 
 
 @pytest.mark.anyio

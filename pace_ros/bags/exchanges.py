@@ -28,7 +28,7 @@ class Input:
 
 @dataclass(frozen=True)
 class End:
-    """The end of a turn, at ``time`` (s); ``preempted`` by the visitor, or not; None: not known."""
+    """The end of a turn and of its speech, at ``time`` (s); ``preempted`` by the visitor, or not; None: not known."""
 
     time: float
     conversation: str

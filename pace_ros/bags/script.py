@@ -12,10 +12,11 @@ from pace_ros.bags.compare import Told, told
 from pace_ros.bags.exchanges import End, Exchange, Input, exchanges, identified
 from pace_ros.bags.reading import decode
 from pace_ros.bags.replay_plan import Step, planned, since_speech, spaced
-from pace_ros.bags.session import FRAME, INPUTS, TURN, UTTERANCE
+from pace_ros.bags.session import FRAME, INPUTS, SPEECH, TURN, UTTERANCE
 from pace_ros.bags.storage import Bag, BagError, Raw
 from pace_ros.turn import Outcome
 
+STOPPED = 'stopped'  # outcome of speech that was broken into
 NEVER_ALL = frozenset({'/clock', '/parameter_events', '/rosout'})  # a replay has its own
 
 
@@ -30,7 +31,9 @@ class Replayed:
 
 @dataclass
 class Script:
-    """Everything a replay needs of a bag. ``prefix`` is the namespace it was recorded in."""
+    """Everything a replay needs of a bag. ``prefix`` is the namespace it was recorded in; ``speaks``: it tells when the
+    speech of each turn was over.
+    """
 
     path: Path
     prefix: str
@@ -39,6 +42,7 @@ class Script:
     order: list[Exchange] = field(default_factory=list)
     recorded: list[Told | None] = field(default_factory=list)
     everything: bool = False
+    speaks: bool = False
 
     @property
     def topics(self) -> dict[str, tuple[str, bool]]:
@@ -62,19 +66,24 @@ def read_script(path: Path, *, everything: bool = False) -> Script:
         prefix = _prefix(bag, everything=everything)
         script = Script(path, prefix, everything=everything)
         inputs = {f'{prefix}{name}' for name in INPUTS}
-        ends: list[End] = []
-        turns, frames = [], []
+        turns: list[tuple[float, Any]] = []
+        frames: list[Any] = []
+        over: dict[str, tuple[float, str]] = {}
         for raw in bag.messages():
             topic, kind = raw.channel.topic, raw.channel.type
             if topic not in NEVER_ALL if everything else topic in inputs:
                 _add(script, raw)
             if kind == TURN and topic.startswith(prefix):
-                turn = decode(raw)
-                turns.append(turn)
-                preempted = turn.outcome == Outcome.PREEMPTED
-                ends.append(End(raw.time / 1e9, turn.conversation_id, turn.utterance_id, preempted=preempted))
+                turns.append((raw.time / 1e9, decode(raw)))
+            elif kind == SPEECH and topic.startswith(prefix):
+                state = decode(raw)
+                if not state.speaking:
+                    over[state.turn_id] = raw.time / 1e9, state.outcome
             elif kind == FRAME and topic.startswith(prefix):
                 frames.append(decode(raw))
+    script.speaks = bool(over)
+    turns = sorted(((over.get(turn.turn_id, (time,))[0], turn) for time, turn in turns), key=lambda each: each[0])
+    ends = [_end(time, turn, over) for time, turn in turns]
     named_inputs = identified(script.inputs)
     script.order = [replace(each, said=named_inputs[each.said.number]) for each in exchanges(script.inputs, ends)]
     script.inputs = named_inputs
@@ -82,11 +91,18 @@ def read_script(path: Path, *, everything: bool = False) -> Script:
     for frame in frames:
         by_turn.setdefault(frame.turn_id, []).append(frame)
     script.recorded = [
-        None if each.end is None else told(turns[each.end], by_turn.get(turns[each.end].turn_id, ()))
+        None if each.end is None else told(turns[each.end][1], by_turn.get(turns[each.end][1].turn_id, ()))
         for each in script.order
     ]
     _check(script)
     return script
+
+
+def _end(time: float, turn: Any, over: dict[str, tuple[float, str]]) -> End:
+    """When a turn and its speech had ended; speech that was stopped was broken into, too."""
+    _, outcome = over.get(turn.turn_id, (time, ''))
+    preempted = turn.outcome == Outcome.PREEMPTED or outcome == STOPPED
+    return End(time, turn.conversation_id, turn.utterance_id, preempted=preempted)
 
 
 def _prefix(bag: Bag, *, everything: bool) -> str:

@@ -5,11 +5,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 INPUTS = ('utterance', 'user_speaking', 'speaker_position')
-OUTPUTS = ('answer', 'filler', 'onset', 'turn', 'controller_state', 'gaze_target', 'gesture')
+OUTPUTS = ('answer', 'filler', 'onset', 'turn', 'speech_state', 'controller_state', 'gaze_target', 'gesture')
 BODY = ('joint_states', 'audio_level', 'ground_truth', 'l2_traffic')
 COMMON = ('/diagnostics', '/parameter_events', '/rosout', '/clock')
 SESSION = (*INPUTS, *OUTPUTS, *BODY, *COMMON)
 UTTERANCE, TURN, FRAME = 'pace_msgs/msg/Utterance', 'pace_msgs/msg/Turn', 'pace_msgs/msg/ResponseFrame'
+SPEECH = 'pace_msgs/msg/SpeechState'
 
 
 def resolved(name: str, namespace: str) -> str:

@@ -6,11 +6,12 @@ from collections import deque
 from dataclasses import dataclass
 
 from pace_ros.embodiment.gestures import GestureBook
-from pace_ros.observing.command import Command, Observation, not_observed, observed
+from pace_ros.observing.command import Command, Observation, observed
 from pace_ros.observing.joint_motion import MotionOnset
 from pace_ros.observing.joints import Joints, matches
 from pace_ros.observing.settings import ObserverSettings
 from pace_ros.observing.stops import Stops
+from pace_ros.observing.waiting import Waiting
 from pace_ros.turn import Modality
 
 # An onset is known so much later at most (s): its rise is waited for, and the beginning of a gentle one lies behind.
@@ -27,7 +28,7 @@ class _Held:
     end: float
 
 
-class MotionAttribution:
+class MotionAttribution(Waiting):
     """Commands of gaze and gesture that have not shown yet, and motions that are not attributed yet.
 
     A command comes into question for a motion of its joints that begins after ``least_latency`` and before its
@@ -38,11 +39,11 @@ class MotionAttribution:
     """
 
     def __init__(self, settings: ObserverSettings, book: GestureBook, joints: Joints, stops: Stops) -> None:
+        super().__init__()
         self._settings = settings
         self._book = book
         self._joints = joints
         self._stops = stops
-        self._pending: list[Command] = []
         self._motions: list[MotionOnset] = []
         self._held: deque[_Held] = deque(maxlen=64)
         self._rests: deque[float] = deque(maxlen=16)
@@ -76,19 +77,6 @@ class MotionAttribution:
             told += self._attribute(motion)
         expired = [each for each in self._pending if until >= self._end(each)]
         return told + self.give_up(expired)
-
-    def overdue(self, now: float) -> list[Command]:
-        """Those pending at ``now`` (s, ROS time) whose deadline is past, whether or not joints were heard."""
-        return [each for each in self._pending if now >= self._end(each)]
-
-    def pending(self) -> list[Command]:
-        """Every command that has not shown yet."""
-        return list(self._pending)
-
-    def give_up(self, commands: list[Command], why: str = '') -> list[Observation]:
-        """Wait no longer for these; without a ``why`` it is found out."""
-        self._pending = [each for each in self._pending if each not in commands]
-        return [not_observed(each, why or self._reason(each)) for each in commands]
 
     # -- one motion -------------------------------------------------------------------------------------------------
 

@@ -4,26 +4,27 @@ from __future__ import annotations
 import math
 from collections import deque
 
-from pace_ros.observing.command import Command, Observation, not_observed, observed
+from pace_ros.observing.command import Command, Observation, observed
 from pace_ros.observing.settings import Sound
 from pace_ros.observing.sound import SoundOnset, SoundOnsets
 from pace_ros.observing.stops import Stops
+from pace_ros.observing.waiting import Waiting
 
 EARLY_SOUNDS = 256  # whose command may still be under way
 HOLD = 0.1  # s within which a command is heard that a sound without a marker may belong to
 
 
-class SpeechAttribution:
+class SpeechAttribution(Waiting):
     """Commanded speech that has not been heard yet.
 
     A marker names turn and content. Without one a sound belongs to the speech that was to be audible last before it.
     """
 
     def __init__(self, settings: Sound, sounds: SoundOnsets, stops: Stops) -> None:
+        super().__init__()
         self._settings = settings
         self._sounds = sounds
         self._stops = stops
-        self._pending: list[Command] = []
         self._marked: deque[SoundOnset] = deque(maxlen=EARLY_SOUNDS)
         self._unmarked: list[SoundOnset] = []
         self._commanded: deque[tuple[str, int]] = deque(maxlen=1000)
@@ -54,19 +55,6 @@ class SpeechAttribution:
                 told += self._heard(self._nearest(sound), sound)
         expired = [each for each in self._pending if until >= self._end(each) + HOLD]
         return told + self.give_up(expired)
-
-    def overdue(self, now: float) -> list[Command]:
-        """Those pending at ``now`` (s, ROS time) whose deadline is past, whether or not anything was heard."""
-        return [each for each in self._pending if now >= self._end(each)]
-
-    def pending(self) -> list[Command]:
-        """Every command that has not been heard yet."""
-        return list(self._pending)
-
-    def give_up(self, commands: list[Command], why: str = '') -> list[Observation]:
-        """Wait no longer for these; without a ``why`` it is found out."""
-        self._pending = [each for each in self._pending if each not in commands]
-        return [not_observed(each, why or self._reason(each)) for each in commands]
 
     def _named(self, sound: SoundOnset) -> Command | None:
         mark = sound.mark

@@ -77,10 +77,13 @@ class Player:
         self._clock = node.create_publisher(Clock, '/clock', 10) if clock else None
         self._schedule: Schedule | None = None
         self.turns: dict[str, msg.Turn] = {}
+        self._heard: dict[str, msg.Turn] = {}
+        self._over: set[str] = set()
         self.frames: list[msg.ResponseFrame] = []
         self.published = 0
         self._ears = [] if script.everything else [
             node.create_subscription(msg.Turn, f'{self._namespace}turn', self._on_turn, EVENTS),
+            node.create_subscription(msg.SpeechState, f'{self._namespace}speech_state', self._on_speech, EVENTS),
             *(node.create_subscription(msg.ResponseFrame, f'{self._namespace}{name}', self._on_frame, EVENTS)
               for name in ('filler', 'answer')),
         ]
@@ -166,9 +169,21 @@ class Player:
         return bool(utterance and utterance.get_subscription_count()) and self._handshake.poll(time.monotonic())
 
     def _on_turn(self, turn: msg.Turn) -> None:
-        if self._schedule and self._schedule.ended(turn.conversation_id, turn.utterance_id, turn.turn_id,
-                                                   time.monotonic()):
-            self.turns[turn.turn_id] = turn
+        self._heard[turn.turn_id] = turn
+        self._end(turn.turn_id)
+
+    def _on_speech(self, state: msg.SpeechState) -> None:
+        if not state.speaking:
+            self._over.add(state.turn_id)
+            self._end(state.turn_id)
+
+    def _end(self, turn_id: str) -> None:
+        """A turn has ended once its record is here and, where the recording tells of speech, its speech is over."""
+        turn = self._heard.get(turn_id)
+        if turn is None or self._schedule is None or (self._script.speaks and turn_id not in self._over):
+            return
+        if self._schedule.ended(turn.conversation_id, turn.utterance_id, turn_id, time.monotonic()):
+            self.turns[turn_id] = turn
 
     def _on_frame(self, frame: msg.ResponseFrame) -> None:
         self.frames.append(frame)

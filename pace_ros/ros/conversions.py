@@ -10,7 +10,7 @@ from pace_ros.control import ControllerState
 from pace_ros.embodiment import Chunk, Level
 from pace_ros.embodiment.level import HOP
 from pace_ros.llm.traffic import Exchanged
-from pace_ros.turn import Arm, Content, Onset, ResponseFrame, TurnRecord, Utterance
+from pace_ros.turn import Arm, Content, Onset, ResponseFrame, SpeechState, TurnRecord, Utterance
 
 GATES = {'adaptive': msg.ControllerState.GATE_ADAPTIVE, 'static': msg.ControllerState.GATE_STATIC}
 
@@ -76,6 +76,16 @@ def onset_message(onset: Onset, stamp: Time) -> msg.Onset:
         elapsed=onset.elapsed,
         detail=onset.detail,
         audible=onset.audible,
+    )
+    message.header.stamp = stamp
+    return message
+
+
+def speech_message(state: SpeechState, stamp: Time) -> msg.SpeechState:
+    """A turn that begins to be heard, or is over."""
+    message = msg.SpeechState(
+        turn_id=state.turn_id, conversation_id=state.conversation_id, speaking=state.speaking, outcome=state.outcome,
+        elapsed=state.elapsed,
     )
     message.header.stamp = stamp
     return message

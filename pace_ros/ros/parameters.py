@@ -1,7 +1,7 @@
 """ROS parameters derived from the configuration tree, and the tree rebuilt from them."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 from rclpy.exceptions import (
@@ -14,6 +14,8 @@ from rclpy.parameter import Parameter
 
 from pace_ros.config import Config
 from pace_ros.settings import ConfigError, Setting, settings_of, with_values
+
+FOREIGN = ('use_sim_time', 'qos_overrides.', 'start_type_description_service')  # declared by rclpy itself
 
 
 def descriptor(setting: Setting) -> ParameterDescriptor:
@@ -36,11 +38,9 @@ class NodeConfig:
         """Declare every parameter. Raises ConfigError with a sentence that names the parameter at fault."""
         self._settings = {setting.name: setting for setting in settings_of(Config)}
         self._on_change = on_change
-        values = {name: _declare(node, setting) for name, setting in self._settings.items()}
+        values = {name: declare(node, setting) for name, setting in self._settings.items()}
         self._config = with_values(Config(), values)
-        for name in set(node._parameter_overrides) - set(values):  # noqa: SLF001  they are kept nowhere else
-            if not name.startswith(('use_sim_time', 'qos_overrides.', 'start_type_description_service')):
-                node.get_logger().warning(f"There is no parameter '{name}'; it is ignored.")
+        warn_of_unknown(node, values)
         node.add_on_set_parameters_callback(self._on_set)
 
     def __call__(self) -> Config:
@@ -64,7 +64,15 @@ def _read_off(node: Node, setting: Setting) -> None:
         overrides[setting.name] = Parameter(setting.name, value='off')
 
 
-def _declare(node: Node, setting: Setting) -> object:
+def warn_of_unknown(node: Node, known: Collection[str]) -> None:
+    """Say which parameters were given that the node does not have."""
+    for name in set(node._parameter_overrides) - set(known):  # noqa: SLF001  they are kept nowhere else
+        if not name.startswith(FOREIGN):
+            node.get_logger().warning(f"There is no parameter '{name}'; it is ignored.")
+
+
+def declare(node: Node, setting: Setting) -> object:
+    """Declare one parameter; returns its value. Raises ConfigError with a sentence that names it."""
     # rclpy cannot tell the type of an empty list; the empty string in it is dropped again on reading.
     default = list(setting.default) or [''] if isinstance(setting.default, tuple) else setting.default
     _read_off(node, setting)

@@ -17,7 +17,7 @@ from pace_ros.llm.traffic import Exchanged
 from pace_ros.ros import conversions
 from pace_ros.ros.parameters import NodeConfig
 from pace_ros.ros.qos import EVENTS, SENSOR, STATE
-from pace_ros.turn import FrameKind, Onset, ResponseFrame, TurnRecord
+from pace_ros.turn import FrameKind, Onset, ResponseFrame, SpeechState, TurnRecord
 
 
 class Publishers:
@@ -39,6 +39,7 @@ class Publishers:
         self._gaze = node.create_lifecycle_publisher(PointStamped, 'gaze_target', STATE, **options)
         self._gesture = node.create_lifecycle_publisher(msg.Gesture, 'gesture', EVENTS, **options)
         self._audio = node.create_lifecycle_publisher(msg.AudioChunk, 'speech_audio', EVENTS, **options)
+        self._speech = node.create_lifecycle_publisher(msg.SpeechState, 'speech_state', EVENTS, **options)
         self._level = node.create_lifecycle_publisher(msg.AudioLevel, 'audio_level', SENSOR, **options)
         self._traffic = node.create_lifecycle_publisher(msg.L2Traffic, 'l2_traffic', EVENTS, **options)
         self._state = node.create_publisher(msg.ControllerState, 'controller_state', STATE, **options)
@@ -61,6 +62,10 @@ class Publishers:
         """Publish the record of a turn."""
         self._turn.publish(conversions.turn_message(record, self._now()))
         self.on_turn()
+
+    def speech(self, state: SpeechState) -> None:
+        """Publish that a turn begins to be heard, or is over."""
+        self._speech.publish(conversions.speech_message(state, self._now()))
 
     def speaker_at(self, position: PointStamped) -> None:
         """Remember where the speaker is."""
@@ -125,7 +130,7 @@ class Publishers:
     def destroy(self) -> None:
         """Take every topic down."""
         managed = (self._answer, self._filler, self._onset, self._turn, self._gaze, self._gesture, self._audio,
-                   self._level, self._traffic)
+                   self._level, self._speech, self._traffic)
         for publisher in managed:
             self._node.destroy_lifecycle_publisher(publisher)
         for publisher in (self._state, self._diagnostics):

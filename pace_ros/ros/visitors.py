@@ -16,9 +16,11 @@ from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from pace_msgs import msg
+from pace_ros.ros.handshake import Handshake
 from pace_ros.ros.qos import EVENTS, SENSOR
-from pace_ros.turn import Content, Modality, Outcome, Source
+from pace_ros.turn import Content, Modality, Source
 
+SETTLE = 1.0  # s for further listeners, a recorder above all, to know of a new node
 QUIET = 0.3  # s without sound after which the robot has finished speaking
 LOUD = 0.01  # rms from which it is heard
 VOICE_HELD = 0.3  # s for which a visitor who interrupts is heard as voice activity
@@ -69,10 +71,12 @@ class Visitors:
         self.turns: dict[str, msg.Turn] = {}
         self.onsets: dict[str, list[msg.Onset]] = defaultdict(list)
         self._of_utterance: dict[str, str] = {}
+        self._over: set[str] = set()
         self._last_sound = 0.0
         self._ears = [
             self.node.create_subscription(msg.Turn, 'turn', self._on_turn, EVENTS),
             self.node.create_subscription(msg.Onset, 'onset', self._on_onset, EVENTS),
+            self.node.create_subscription(msg.SpeechState, 'speech_state', self._on_speech, EVENTS),
             self.node.create_subscription(msg.AudioLevel, 'audio_level', self._on_level, SENSOR),
         ]
 
@@ -89,6 +93,8 @@ class Visitors:
 
     def wait_for_robot(self, timeout: float) -> None:
         """Wait until the node hears and is heard. Raises RobotAbsent after ``timeout`` s."""
+        met = Handshake(self.node, self.node.resolve_topic_name('turn'))
+
         def there() -> bool:
             return (
                 self._utterances.get_subscription_count() > 0
@@ -96,9 +102,9 @@ class Visitors:
                 and all(self.node.count_publishers(ear.topic_name) for ear in self._ears)
             )
 
-        if not self.until(there, timeout):
+        if not self.until(there, timeout) or not self.until(lambda: met.poll(time.monotonic()), timeout):
             raise RobotAbsent('The robot is not there: dialogue node and a loudspeaker are needed.')
-        self.until(lambda: False, 0.3)  # discovery of the other end is not reported on this one
+        self.until(lambda: False, SETTLE)
 
     def until(self, condition: Callable[[], object], timeout: float) -> bool:
         """Spin until the condition holds; says whether it does within ``timeout`` s."""
@@ -125,8 +131,7 @@ class Visitors:
     def listen_to_the_end(self, utterance_id: str, timeout: float) -> msg.Turn:
         """Wait for the turn and until the robot has said it all. Raises RobotAbsent after ``timeout`` s."""
         turn = self.turn_of(utterance_id, timeout)
-        if turn.outcome == Outcome.ANSWERED:
-            self.until(lambda: self._shown(turn.turn_id, *MOMENTS['answer']), 3.0)
+        self.until(lambda: turn.turn_id in self._over, timeout)
         self.until(self.is_quiet, timeout)
         return turn
 
@@ -176,6 +181,10 @@ class Visitors:
     def _on_turn(self, turn: msg.Turn) -> None:
         self.turns[turn.turn_id] = turn
         self._of_utterance[turn.utterance_id] = turn.turn_id
+
+    def _on_speech(self, state: msg.SpeechState) -> None:
+        if not state.speaking:
+            self._over.add(state.turn_id)
 
     def _on_onset(self, onset: msg.Onset) -> None:
         self.onsets[onset.turn_id].append(onset)

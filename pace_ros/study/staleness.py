@@ -22,7 +22,7 @@ from pace_ros.embodiment import LocalSpeaker, Pyttsx3Synthesizer
 from pace_ros.embodiment.sink import NullSink
 from pace_ros.retrieval import read_knowledge
 from pace_ros.settings import with_values
-from pace_ros.turn import Onset, Path, ResponseFrame, TurnRecord, Utterance
+from pace_ros.turn import Onset, Path, ResponseFrame, SpeechState, TurnRecord, Utterance
 
 HOUR = 3600.0
 QUESTIONS, CHANGES, HOURS, ASKED_AN_HOUR = 105, 104, 2.0, 4.0
@@ -98,6 +98,9 @@ class Silence:
 
     def turn(self, _record: TurnRecord) -> None:
         """Ignore a record."""
+
+    def speech(self, _state: SpeechState) -> None:
+        """Ignore speech."""
 
     def look_at_speaker(self) -> None:
         """Ignore a look."""

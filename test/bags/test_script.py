@@ -11,7 +11,7 @@ from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, Qo
 from pace_ros.bags import BagError, BagWriter
 from pace_ros.bags.definitions import installed_store
 from pace_ros.bags.script import read_script
-from pace_ros.bags.session import UTTERANCE
+from pace_ros.bags.session import SPEECH, UTTERANCE
 
 VOICE = ('/user_speaking', 'std_msgs/msg/Bool', made('std_msgs/msg/Bool', data=True))
 
@@ -31,6 +31,30 @@ def test_the_inputs_with_the_turns_they_led_to(tmp_path: Path) -> None:
     assert first.frames == (('ANSWER', 'Dust.'),)
     assert [step.gap for step in script.steps(2.0)] == [0.0, 0.5, 2.5]
     assert script.steps(2.0)[2].waits == (1,)
+
+
+def over(utterance_id: str, outcome: str = 'spoken', *, speaking: bool = False) -> tuple[str, str, bytes]:
+    return '/speech_state', SPEECH, made(SPEECH, turn_id=f't-{utterance_id}', speaking=speaking, outcome=outcome)
+
+
+def test_a_turn_lasts_until_its_speech_is_over(tmp_path: Path) -> None:
+    """The second question came into the speech of the first, the third after that of the second."""
+    path = written(
+        tmp_path / 'bag', (0.0, said('Rings?', 'anna', 'u1')), (1.0, turn('u1')), (1.1, over('u1', speaking=True)),
+        (3.0, said('Stop!', 'anna', 'u2')), (3.01, over('u1', 'stopped')), (4.0, turn('u2')), (6.0, over('u2')),
+        (8.0, said('Lark?', 'anna', 'u3')), (8.1, turn('u3')), (8.2, over('u3', '')),
+    )
+    script = read_script(path)
+    assert script.speaks
+    assert [each.ended and round(each.ended - BEGIN / SECOND, 2) for each in script.order] == [3.01, 6.0, 8.2]
+    steps = script.steps(4.0)
+    assert [(step.gap, step.waits) for step in steps] == [(0.0, ()), (3.0, ()), (1.25, (0, 1))]
+    assert [each and each.outcome for each in script.recorded] == ['ANSWERED'] * 3
+
+
+def test_a_recording_that_tells_nothing_of_speech_knows_its_turns_only(tmp_path: Path) -> None:
+    path = written(tmp_path / 'bag', (0.0, said('Rings?', 'anna', 'u1')), (1.0, turn('u1')))
+    assert not read_script(path).speaks
 
 
 def test_how_long_ago_the_visitor_had_stopped_speaking(tmp_path: Path) -> None:

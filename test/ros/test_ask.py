@@ -32,7 +32,7 @@ def test_one_question_prints_one_turn(robot: Callable[..., Any]) -> None:
     robot()
     result = run_ask(KNOWN)
     assert result.returncode == 0, result.stderr
-    assert 'The Lark Core has a CLTC range of' in result.stdout
+    assert 'The range of the Lark is 410 kilometers' in result.stdout
     assert 'ANSWERED by L1: PTFR 0.' in result.stdout
 
 

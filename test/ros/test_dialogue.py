@@ -366,7 +366,7 @@ def test_diagnostics_show_every_level(robot: Callable[..., Any], listener: Calla
     arrays: list[DiagnosticArray] = []
     heard.node.create_subscription(DiagnosticArray, '/diagnostics', arrays.append, 10)
     heard.until(lambda: bool(arrays))
-    levels = ['L0', 'L1', 'L2', 'router', 'filler', 'speech']
+    levels = ['L0', 'L1', 'L2', 'router', 'filler', 'speech', 'body']
     assert [status.name.split(': ')[1] for status in arrays[0].status] == levels
     assert arrays[0].status[2].level == DiagnosticStatus.OK
     heard.say('What are the rings of Saturn made of?')

@@ -8,19 +8,26 @@ from pathlib import Path as FilePath
 from typing import Any
 
 import pytest
-from node_process import environment
+from node_process import ROOT, environment
 from rich.console import Console
 from support import Script, answer
 
 from benchmarks.barge_in import campaign
-from pace_ros.ros.session import EVERY, embodied_robot, recorded, reported, say_how_it_went, script, visit
-from pace_ros.ros.visitors import MOMENTS, STOP, UTTERANCE, VOICE, Visitors
+from pace_ros.ros.session import EVERY, Ask, embodied_robot, recorded, reported, say_how_it_went, script, visit
+from pace_ros.ros.visitors import MOMENTS, STOP, UTTERANCE, VOICE, Interruption, Visitors
 from pace_ros.study import load_onsets, load_turns
 from pace_ros.study.agreement import agreement_of
 
-STORY = Script([1.5, answer('Once upon a time there was a lighthouse on a rock. ', 'It shone all night long. ',
-                            'And that is the end of the story.')])
-SOON = ('filler.generator:=false', 'filler.budget:=0.3', 'gesture.thinking_delay:=0.9', 'speech.rate:=400')
+STORY = Script([1.5, answer('Once upon a time there was a lighthouse on a rock. ', 'It shone.')])
+SOON = ('filler.generator:=false', 'filler.budget:=0.3', 'gesture.thinking_delay:=0.9', 'speech.rate:=450',
+        f'l1.knowledge:=[{ROOT}/test/lark.yaml]')
+ASKS = [
+    Ask('anna', 'What is the range of the Lark?'),
+    Ask('anna', 'Please tell me a story about whales.', Interruption(UTTERANCE, 'answer', 0.4)),
+    Ask('anna', 'Why is the sea salty?'),
+    Ask('ben', 'Please tell me a story about honey.', Interruption(STOP, 'gesture', 0.2)),
+    Ask('ben', 'What makes a good picnic?'),
+]
 
 
 def test_the_script_is_the_same_for_the_same_seed_and_interrupts_in_every_way() -> None:
@@ -36,16 +43,16 @@ def test_the_script_is_the_same_for_the_same_seed_and_interrupts_in_every_way() 
 
 @pytest.mark.timeout(150)
 def test_a_session_is_recorded_observed_and_reported(tmp_path: FilePath, cloud: Callable[..., Any]) -> None:
-    """Seven turns, one of them interrupted; the observer agrees with what the simulated robot did."""
+    """Five turns, two of them interrupted; the observer agrees with what the simulated robot did."""
     known = environment(PACE_L2_BASE_URL=cloud(STORY).base_url)
     with (
         embodied_robot(tmp_path, known, *SOON), recorded(tmp_path, known, 'mcap') as bag, Visitors() as visitors
     ):
         visitors.wait_for_robot(60.0)
-        assert visit(visitors, script(7, 3), Console(quiet=True)) == 1
+        assert visit(visitors, ASKS, Console(quiet=True)) == 2
     assert say_how_it_went(agreement_of(bag), Console(quiet=True)) == 0
     turns, onsets = load_turns(bag), load_onsets(bag)
-    assert len(turns) == 7
+    assert len(turns) == 5
     assert set(onsets['turn_id']) == set(turns['turn_id'])
     seen = onsets[(onsets['source'] == 'OBSERVED') & onsets['elapsed'].notna()]
     assert {'SPEECH', 'GAZE', 'GESTURE'} == set(seen['modality'])

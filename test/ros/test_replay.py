@@ -1,0 +1,31 @@
+"""A session replayed with its own L2 traffic: the same turns, at whatever pace the utterances come."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path as FilePath
+from typing import Any
+
+import pytest
+from node_process import environment
+from support import Script, answer
+
+from benchmarks.replay import campaign
+
+SLOW = Script([0.5, answer('Once upon a time.')])
+SLOWER = Script([1.0, answer('There was', ' a lighthouse.')])
+
+
+@pytest.mark.timeout(150)
+def test_a_replay_with_the_recorded_traffic_is_the_same_at_every_pace(
+    tmp_path: FilePath, cloud: Callable[..., Any]
+) -> None:
+    """The short form of the campaign `replay`. The cloud is gone by then: what answers is the recording."""
+    known = environment(PACE_L2_BASE_URL=cloud(SLOW, SLOWER, SLOW, SLOWER).base_url)
+    quick = ('filler.generator:=false', 'filler.budget:=0.2', 'speech.enabled:=false')
+    runs = campaign(tmp_path, 6, 5, ['4', 'fast'], known, *quick)
+    for run in runs:
+        assert run.turns == 6
+        assert run.decisive == []
+        assert max(map(abs, run.durations['ttft'])) < 0.1
+        assert max(map(abs, run.durations['ptfr'])) < 0.15
+        assert any(run.durations['filler_elapsed'])
