@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 
 _HAN = re.compile(r'[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]')
+_HAN_LANGUAGES = ('zh', 'yue', 'ja', 'ko')
 _LATIN = re.compile(r'[A-Za-z]')
 _LOCALE = re.compile(r'[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8}){0,4}')
 _EDGES = ' \t\r\n.,!?;:。，！？；：、…～~'
@@ -24,6 +25,15 @@ def detect_locale(text: str, default: str) -> str:
     if _HAN.search(text):
         return 'zh-CN'
     return 'en-US' if _LATIN.search(text) else default
+
+
+def spoken_locale(text: str, locale: str) -> str:
+    """The locale whose voice can read a sentence: ``locale``, unless the sentence is in the other script. A language
+    model may answer in another language than it was asked in, and an English voice spells Chinese out.
+    """
+    if _HAN.search(text):
+        return locale if language(locale) in _HAN_LANGUAGES else 'zh-CN'
+    return 'en-US' if language(locale) == 'zh' and _LATIN.search(text) else locale
 
 
 def is_locale(tag: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from pace_ros.embodiment.speaker import Cue, Sentence, Speaker
 from pace_ros.embodiment.tts import SpeechError
-from pace_ros.language import SentenceSplitter
+from pace_ros.language import SentenceSplitter, spoken_locale
 from pace_ros.turn import Content
 
 log = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ class SpeechTrack:
 
     async def _say(self, content: Content, text: str) -> None:
         try:
-            sentence = await self._voice.speaker.prepare(text, self._locale)
+            sentence = await self._voice.speaker.prepare(text, spoken_locale(text, self._locale))
             if content is Content.ANSWER:
                 await self._end_filler()
             async with self._voice.mouth:

@@ -260,3 +260,21 @@ async def test_closing_the_voice_closes_the_engine() -> None:
     voice, synthesizer, _sink = mouth()
     await voice.aclose()
     assert synthesizer.closed
+
+
+async def test_a_sentence_in_another_language_is_read_by_its_own_voice() -> None:
+    """A language model may answer an English question in Chinese."""
+    voice, synthesizer, _sink = mouth()
+    locales: list[str] = []
+    render = synthesizer.synthesise
+
+    async def noted(text: str, locale: str) -> Audio:
+        locales.append(locale)
+        return await render(text, locale)
+
+    synthesizer.synthesise = noted  # type: ignore[method-assign]
+    speech = track(voice)
+    speech.feed('It goes far. 云雀能跑很远。')
+    speech.finish()
+    assert await speech.done() == 'spoken'
+    assert locales == ['en-US', 'zh-CN']
