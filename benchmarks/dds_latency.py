@@ -29,7 +29,7 @@ from rclpy.executors import SingleThreadedExecutor
 from pace_msgs import msg
 from pace_ros.cache import CacheEntry, SemanticCache
 from pace_ros.clock import SystemClock
-from pace_ros.config import Embedding
+from pace_ros.config_levels import Embedding
 from pace_ros.embedding import Embedder, Vector, open_embedder
 from pace_ros.ros.qos import EVENTS
 from pace_ros.turn import Path

@@ -26,7 +26,7 @@ import yaml
 
 from pace_ros import packaged
 from pace_ros.cache.guards import Guards
-from pace_ros.config import Embedding
+from pace_ros.config_levels import Embedding
 from pace_ros.embedding import Vector, open_embedder
 from pace_ros.facts import FactExtractor, Polarity, ProductNames
 

@@ -22,7 +22,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 
 from pace_ros import packaged
 from pace_ros.cache.volatility import EitherClassifier, Lexicon
-from pace_ros.config import Embedding
+from pace_ros.config_levels import Embedding
 from pace_ros.embedding import Vector, open_embedder
 from pace_ros.study.labelled import Labelled, encode, knowledge_questions, read_labelled
 from pace_ros.study.volatility import (

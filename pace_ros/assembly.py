@@ -54,6 +54,7 @@ from pace_ros.levels import Levels
 from pace_ros.live_turn import Outlet
 from pace_ros.llm import ChatClient, HedgedChat, PromptBook, SignalProbe, endpoint_of, hedge_endpoint_of
 from pace_ros.llm.traffic import Exchanged
+from pace_ros.places import data_file, or_packaged
 from pace_ros.record import RecordWriter
 from pace_ros.remarks import Remarks
 from pace_ros.retrieval import KnowledgeBase
@@ -61,22 +62,6 @@ from pace_ros.settings import ConfigError
 from pace_ros.wire import open_transport
 
 log = logging.getLogger(__name__)
-
-
-def data_dir(config: Config) -> Path:
-    """Where cache and log are kept."""
-    chosen = config.data_dir or os.environ.get('PACE_DATA_DIR', '') or '~/.local/share/pace_ros'
-    return Path(chosen).expanduser()
-
-
-def _data_file(config: Config, setting: str, name: str) -> Path | None:
-    if setting == 'none':
-        return None
-    return Path(setting).expanduser() if setting else data_dir(config) / name
-
-
-def _or_packaged(setting: str, name: str) -> Path:
-    return Path(setting).expanduser() if setting else packaged.config_dir() / name
 
 
 class Assembly:
@@ -130,7 +115,7 @@ class Assembly:
 
     def _open_cache(self, now: Config) -> SemanticCache:
         """The cache on its file; where another process has that, in memory only."""
-        file = _data_file(now, now.l0.file, 'l0.sqlite')
+        file = data_file(now, now.l0.file, 'l0.sqlite')
         open_on = functools.partial(
             SemanticCache, dimension=self.embedder.dimension, capacity=now.l0.capacity, half_life=now.l0.half_life,
             clock=self._clock, fingerprint=self.embedder.fingerprint,
@@ -150,13 +135,13 @@ class Assembly:
         self.llm = self._open_llm(now)
         self.router = Router(self._config, self._clock)
         self.keeper = TtftKeeper(
-            self.router, _data_file(now, now.router.file, 'router.json'), clock=self._clock,
+            self.router, data_file(now, now.router.file, 'router.json'), clock=self._clock,
             endpoint=f'{self.endpoint.base_url} {self.endpoint.model}', longest=now.router.restore_age,
         )
 
     def _open_files(self, now: Config, begun: contextlib.ExitStack) -> None:
         """The log of turns, with its writer."""
-        record_file = _data_file(now, now.record.file, 'turns.jsonl')
+        record_file = data_file(now, now.record.file, 'turns.jsonl')
         self.writer = RecordWriter(record_file) if record_file else None
         if self.writer is not None:
             begun.callback(self.writer.close)
@@ -171,7 +156,7 @@ class Assembly:
     def _levels(self, now: Config) -> Levels:
         """The parts a turn passes through."""
         folder = packaged.config_dir()
-        names = ProductNames.read(_or_packaged(now.names_file, 'names.yaml'))
+        names = ProductNames.read(or_packaged(now.names_file, 'names.yaml'))
         facts = FactExtractor(names, Polarity.read(folder / 'antonyms.yaml'))
         exchange, subject, personal = (self._patterns(now, name) for name in ('exchange', 'subject', 'personal'))
         leaning = Leaning(exchange, subject)
@@ -191,7 +176,7 @@ class Assembly:
             conflicts=self.conflicts,
             judge=ConflictJudge(self.llm.first, lambda: self._config().filler, self.ledger),
             llm=self.llm,
-            prompts=PromptBook.read(_or_packaged(now.l2.persona_file, 'persona.yaml')),
+            prompts=PromptBook.read(or_packaged(now.l2.persona_file, 'persona.yaml')),
             remarks=Remarks.read(folder / 'remarks.yaml'),
         )
 
@@ -208,7 +193,7 @@ class Assembly:
         check_classes(read_rules(settings.rules), {*self._lexicon.categories, LEARNED})
         if settings.classifier == 'lexicon':
             return self._lexicon
-        file = _data_file(now, settings.head_file, 'volatility.npz')
+        file = data_file(now, settings.head_file, 'volatility.npz')
         if file is None:
             raise ConfigError("Parameter 'volatility.head_file' must not be none for volatility.classifier "
                               f'{settings.classifier}.')
@@ -293,7 +278,7 @@ class Assembly:
         return min(timeit.repeat(lambda: self.embedder.embed('How far does it go on one charge?'), number=1, repeat=5))
 
     def _open_fillers(self, config: Config) -> FillerDesk:
-        book = PhraseBook.read(_or_packaged(config.filler.phrases_file, 'fillers.yaml'), config.filler.max_chars)
+        book = PhraseBook.read(or_packaged(config.filler.phrases_file, 'fillers.yaml'), config.filler.max_chars)
         return FillerDesk(self._open_generator(config, book), book, lambda: self._config().filler)
 
     def _open_generator(self, config: Config, book: PhraseBook) -> LlamaFillers | None:

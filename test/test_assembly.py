@@ -12,13 +12,14 @@ from support import STALL, Script, answer, scripted_cloud
 from whole import ask, assembled, configured, speaker
 
 from pace_ros import assembly as assembly_module
-from pace_ros.assembly import Assembly, data_dir
+from pace_ros.assembly import Assembly
 from pace_ros.cache import PatternError
 from pace_ros.clock import SystemClock
 from pace_ros.config import Config
 from pace_ros.embodiment import SpeechError
 from pace_ros.filler import PhraseError
 from pace_ros.llm import PersonaError
+from pace_ros.places import data_dir
 from pace_ros.record import read_turns
 from pace_ros.retrieval import KnowledgeError
 from pace_ros.settings import ConfigError

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pace_ros.config import L2, LOCALES, Config, extra_body
+from pace_ros.config import LOCALES, Config
+from pace_ros.config_levels import L2, extra_body
 from pace_ros.settings import ConfigError, Setting, settings_of, with_values
 
 ALL = list(settings_of(Config))

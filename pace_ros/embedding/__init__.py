@@ -4,7 +4,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pace_ros import packaged
-from pace_ros.config import Embedding
+from pace_ros.config_levels import Embedding
 from pace_ros.embedding.embedder import DegenerateText, Embedder, EmbeddingError, Vector
 from pace_ros.embedding.string_input import StringInputEmbedder
 from pace_ros.embedding.token_input import TokenInputEmbedder

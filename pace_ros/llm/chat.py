@@ -11,7 +11,7 @@ import anyio
 import httpx
 
 from pace_ros.clock import Clock
-from pace_ros.config import L2, extra_body
+from pace_ros.config_levels import L2, extra_body
 from pace_ros.llm.breaker import Breaker
 from pace_ros.llm.completion import Completion, Message
 from pace_ros.llm.delta import AnswerText, Delta, parse_delta

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from pace_ros.config import L2, Hedge
+from pace_ros.config_levels import L2, Hedge
 from pace_ros.settings import ConfigError
 
 LOCAL_BASE_URL = 'http://127.0.0.1:8077/v1'

@@ -11,7 +11,7 @@ import anyio
 import numpy as np
 
 from pace_ros.clock import Clock
-from pace_ros.config import Hedge
+from pace_ros.config_levels import Hedge
 from pace_ros.control import CostLedger
 from pace_ros.llm.breaker import Breaker
 from pace_ros.llm.chat import ChatClient

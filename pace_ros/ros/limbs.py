@@ -2,15 +2,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from rclpy.lifecycle import LifecycleNode
 
 from pace_msgs import msg
-from pace_ros import packaged
 from pace_ros.config import Config
 from pace_ros.embodiment import LocalSpeaker, PreferredSpeaker, Pyttsx3Synthesizer, open_sink
 from pace_ros.embodiment.gestures import GestureBook
+from pace_ros.places import or_packaged
 from pace_ros.ros.adapters import ActionSpeaker, LookAt, PlayMotion, PointHead, Voices
 from pace_ros.ros.publishers import Publishers
 from pace_ros.settings import ConfigError
@@ -62,7 +61,7 @@ class Limbs:
 def read_gestures(config: Config) -> GestureBook:
     """The gestures' motions. Raises GestureError, or ConfigError for a configured gesture that is not among them."""
     settings = config.gesture
-    path = Path(settings.names_file).expanduser() if settings.names_file else packaged.config_dir() / 'gestures.yaml'
+    path = or_packaged(settings.names_file, 'gestures.yaml')
     book = GestureBook.read(path)
     wanted = {'gesture.nod': (settings.nod,), 'gesture.thinking': settings.thinking, 'gesture.beats': settings.beats}
     for parameter, names in wanted.items():

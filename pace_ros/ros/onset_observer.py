@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from rclpy.clock import Clock, ClockType
@@ -13,10 +12,10 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 from sensor_msgs.msg import JointState
 
 from pace_msgs import msg
-from pace_ros import packaged
 from pace_ros.embodiment.gestures import GestureBook, GestureError
 from pace_ros.observing import Mark, Observation, Observer, ObserverSettings
 from pace_ros.observing.hops import HOP, Hops
+from pace_ros.places import or_packaged
 from pace_ros.ros.conversions import content_of, onset_message, seconds, stamp_of
 from pace_ros.ros.declared import declare_tree
 from pace_ros.ros.plain_node import run_node
@@ -37,9 +36,7 @@ class OnsetObserver(Node):
         """
         super().__init__('onset_observer', **options)
         settings = declare_tree(self, ObserverSettings)
-        names_file = settings.gesture.names_file
-        path = Path(names_file).expanduser() if names_file else packaged.config_dir() / 'gestures.yaml'
-        self._observer = Observer(settings, GestureBook.read(path))
+        self._observer = Observer(settings, GestureBook.read(or_packaged(settings.gesture.names_file, 'gestures.yaml')))
         self._hops = Hops()
         self._qos = {'qos_overriding_options': QoSOverridingOptions.with_default_policies()}
         # A publisher's queue must hold what a barge-in ends at once; a level lost is a sentence lost.

@@ -28,7 +28,7 @@ from sklearn.svm import SVC
 from pace_ros import packaged
 from pace_ros.cache.volatility import Lexicon, VolatilityClassifier
 from pace_ros.cache.volatility_head import COMMON, Head, LearnedClassifier
-from pace_ros.config import Embedding
+from pace_ros.config_levels import Embedding
 from pace_ros.embedding import Embedder, EmbeddingError, Vector, open_embedder
 from pace_ros.packaged import MissingPackage
 from pace_ros.study.labelled import DataError, Labelled, encode, knowledge_questions, read_labelled

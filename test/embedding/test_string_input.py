@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pace_ros import packaged
-from pace_ros.config import Embedding
+from pace_ros.config_levels import Embedding
 from pace_ros.embedding import DegenerateText, Embedder, EmbeddingError, StringInputEmbedder, open_embedder
 from pace_ros.embedding.embedder import unit
 

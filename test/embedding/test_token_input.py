@@ -9,7 +9,7 @@ import pytest
 from tokenizers import Tokenizer
 
 from pace_ros import packaged
-from pace_ros.config import Embedding
+from pace_ros.config_levels import Embedding
 from pace_ros.embedding import DegenerateText, Embedder, EmbeddingError, TokenInputEmbedder, open_embedder
 from pace_ros.embedding.token_input import WINDOW
 

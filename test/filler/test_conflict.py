@@ -15,7 +15,8 @@ from harness import FACTS, until
 from support import STALL, Script, ScriptedCloud, answer, chunk, scripted_cloud, sse
 
 from pace_ros.clock import SystemClock
-from pace_ros.config import L2, Cost, Filler
+from pace_ros.config import Cost, Filler
+from pace_ros.config_levels import L2
 from pace_ros.control import CostLedger
 from pace_ros.filler import ConflictJudge, ConflictMeter, conflict
 from pace_ros.filler.conflict import AGREE, CONTRADICT, read_verdict

@@ -18,7 +18,7 @@ import pytest
 from support import DROP, STALL, Script, ScriptedCloud, answer, chunk, scripted_cloud, sse
 
 from pace_ros.clock import Clock, SystemClock, VirtualClock
-from pace_ros.config import L2, extra_body
+from pace_ros.config_levels import L2, extra_body
 from pace_ros.language import is_encodable
 from pace_ros.llm import BreakerOpen, ChatClient, Completion, Endpoint, L2Error, Message, chat
 from pace_ros.llm.errors import L2Malformed, L2Refused, L2Timeout, L2Unreachable

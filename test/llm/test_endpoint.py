@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from pace_ros.config import L2
+from pace_ros.config_levels import L2
 from pace_ros.llm import Endpoint, endpoint_of
 from pace_ros.settings import ConfigError
 

@@ -20,7 +20,8 @@ from harness import until
 from support import DROP, STALL, Script, ScriptedCloud, answer, chunk, scripted_cloud, sse
 
 from pace_ros.clock import VirtualClock
-from pace_ros.config import L2, Cost, Hedge
+from pace_ros.config import Cost
+from pace_ros.config_levels import L2, Hedge
 from pace_ros.control import CostLedger
 from pace_ros.llm import (
     Breaker,

@@ -5,7 +5,7 @@ import dataclasses
 
 import pytest
 
-from pace_ros.config import Hedge
+from pace_ros.config_levels import Hedge
 from pace_ros.llm import Endpoint, hedge_endpoint_of
 from pace_ros.settings import ConfigError
 

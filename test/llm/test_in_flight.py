@@ -12,7 +12,7 @@ from harness import until
 from support import DROP, STALL, Script, ScriptedCloud, answer, chunk, scripted_cloud, sse
 
 from pace_ros.clock import SystemClock
-from pace_ros.config import L2
+from pace_ros.config_levels import L2
 from pace_ros.llm import ChatClient, Completion, Endpoint, InFlight, L2Error
 from pace_ros.llm.errors import L2Refused, L2Unreachable
 

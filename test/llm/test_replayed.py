@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from support import DROP, STALL, Script, answer, chunk, scripted_cloud, sse
 
 from pace_ros.clock import SystemClock, VirtualClock
-from pace_ros.config import L2, Cost, Hedge
+from pace_ros.config import Cost
+from pace_ros.config_levels import L2, Hedge
 from pace_ros.control import CostLedger
 from pace_ros.llm import ChatClient, Completion, Endpoint, HedgedChat, L2Error, chat
 from pace_ros.llm.errors import L2Refused, L2Timeout, L2Unreachable

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from support import DROP, STALL, Script, ScriptedCloud, answer, chunk, scripted_cloud, sse
 
 from pace_ros.clock import SystemClock, VirtualClock
-from pace_ros.config import L2
+from pace_ros.config_levels import L2
 from pace_ros.llm import ChatClient, Completion, Endpoint, L2Error, traffic
 from pace_ros.llm.traffic import Exchanged, RecordingTransport, Wire
 

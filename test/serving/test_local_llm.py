@@ -16,7 +16,7 @@ import pytest
 
 from pace_ros import packaged
 from pace_ros.clock import SystemClock
-from pace_ros.config import L2
+from pace_ros.config_levels import L2
 from pace_ros.llm import ChatClient, Completion, Endpoint, Message
 from pace_ros.serving import local_llm
 
