@@ -15,11 +15,9 @@ from pace_ros import assembly as assembly_module
 from pace_ros.assembly import Assembly
 from pace_ros.cache import PatternError
 from pace_ros.clock import SystemClock
-from pace_ros.config import Config
 from pace_ros.embodiment import SpeechError
 from pace_ros.filler import PhraseError
 from pace_ros.llm import PersonaError
-from pace_ros.places import data_dir
 from pace_ros.record import read_turns
 from pace_ros.retrieval import KnowledgeError
 from pace_ros.settings import ConfigError
@@ -107,19 +105,6 @@ async def test_a_second_node_on_the_same_file_keeps_its_cache_in_memory(
             with pytest.raises(RuntimeError, match='in use'):
                 second.save_cache()
             assert (len(first.cache), len(second.cache)) == (0, 1)
-
-
-@pytest.mark.parametrize(('setting', 'environment', 'expected'), [
-    ('/somewhere', '/elsewhere', '/somewhere'),
-    ('', '/elsewhere', '/elsewhere'),
-    ('', '', '~/.local/share/pace_ros'),
-    ('~/here', '', '~/here'),
-])
-async def test_where_data_is_kept(
-    monkeypatch: pytest.MonkeyPatch, setting: str, environment: str, expected: str
-) -> None:
-    monkeypatch.setenv('PACE_DATA_DIR', environment)
-    assert data_dir(Config(data_dir=setting)) == FilePath(expected).expanduser()
 
 
 @pytest.mark.parametrize(('name', 'value', 'error', 'words'), [
