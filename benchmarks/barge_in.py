@@ -5,7 +5,8 @@
 The whole embodied robot (simulated body and loudspeaker, local stand-in for the cloud) is interrupted at random moments
 of filler, answer and gesture, by utterance, by voice activity and by `~/stop`. Whatever of the old turn is heard, seen
 or published later than 100 ms after the interruption is a fault: frames, commanded onsets, gestures, samples handed
-over, sound, and arms that still move away from rest. Exit code 1 if there is any, or fewer than wanted were made.
+over, sound, arms that still move away from rest, and eyes that are still aside. Exit code 1 if there is any, or fewer
+than wanted were made.
 """
 from __future__ import annotations
 
@@ -21,6 +22,7 @@ os.environ.setdefault('ROS_DOMAIN_ID', '79')
 os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
 
 import numpy as np
+from geometry_msgs.msg import PointStamped
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -28,7 +30,7 @@ from sensor_msgs.msg import JointState
 
 from pace_msgs import msg
 from pace_ros.ros.processes import START_DEADLINE
-from pace_ros.ros.qos import EVENTS, SENSOR
+from pace_ros.ros.qos import EVENTS, SENSOR, STATE
 from pace_ros.ros.session import OPEN, embodied_robot
 from pace_ros.ros.visitors import LOUD, MOMENTS, STOP, UTTERANCE, VOICE, Interrupted, Interruption, Visitors
 from pace_ros.turn import Source
@@ -36,6 +38,7 @@ from pace_ros.turn import Source
 INTERRUPTIONS = 200
 ALLOWED = 0.1  # s
 AFTERMATH = 0.7  # s for which is listened; a new turn takes its first pose later
+LOOKS_AGAIN = 0.5  # s after which a new turn may look aside
 STILL = 0.01  # rad
 PATIENCE = 30.0  # s
 LEAD_OUT = 0.06  # s before they are due samples are handed over
@@ -49,6 +52,7 @@ class Witness:
     said: list[tuple[float, str, str]] = field(default_factory=list)  # stamp, turn, what
     loud: list[tuple[float, str]] = field(default_factory=list)  # instant of a hop that can be heard, turn
     arms: list[tuple[float, float]] = field(default_factory=list)  # stamp, distance from rest
+    looks: list[tuple[float, bool]] = field(default_factory=list)  # stamp, whether aside
     playing: str = ''
 
     def __post_init__(self) -> None:
@@ -58,6 +62,7 @@ class Witness:
             node.create_subscription(kind, topic, lambda message, topic=topic: self._hear(topic, message), EVENTS)
         node.create_subscription(msg.AudioLevel, 'audio_level', self._on_level, SENSOR)
         node.create_subscription(JointState, 'joint_states', self._on_joints, SENSOR)
+        node.create_subscription(PointStamped, 'gaze_target', self._on_look, STATE)
 
     def _hear(self, topic: str, message: object) -> None:
         if topic == 'onset' and message.source != Source.COMMANDED:
@@ -73,6 +78,9 @@ class Witness:
             self.playing = marks.get(index, self.playing)
             if rms > LOUD:
                 self.loud.append((start + index * level.hop, self.playing))
+
+    def _on_look(self, target: PointStamped) -> None:
+        self.looks.append((seconds(target.header.stamp), target.point.y != 0.0))
 
     def _on_joints(self, joints: JointState) -> None:
         arms = [angle for name, angle in zip(joints.name, joints.position, strict=True) if not name.startswith('head')]
@@ -96,6 +104,9 @@ def aftermath(witness: Witness, done: Interrupted) -> tuple[dict[str, float], li
     arms = [(stamp - done.stamp, distance) for stamp, distance in witness.arms if 0 < stamp - done.stamp < AFTERMATH]
     furthest = max((distance for stamp, distance in arms), default=0.0)
     last['arms'] = next((stamp for stamp, distance in arms if distance >= furthest - STILL), 0.0)
+    eyes = [(stamp - done.stamp, aside) for stamp, aside in witness.looks if stamp - done.stamp < LOOKS_AGAIN]
+    if any(aside for _, aside in eyes):
+        last['eyes aside'] = LOOKS_AGAIN if eyes[-1][1] else max(0.0, eyes[-1][0])
     faults = [f'{what} {after * 1000:.0f} ms after {done.by} in the {done.moment}'
               for what, after in last.items() if after > ALLOWED]
     return last, faults
@@ -119,6 +130,7 @@ def interrupt_once(visitors: Visitors, witness: Witness, chance: random.Random, 
     witness.said.clear()
     witness.loud.clear()
     witness.arms.clear()
+    witness.looks.clear()
     visitors.say(chance.choice(OPEN), conversation)
     done = visitors.interrupt(known, Interruption(by, moment, chance.uniform(0.0, 0.8)), PATIENCE)
     if done is not None:

@@ -185,6 +185,8 @@ class Dialogue:
     async def _run(self, turn: LiveTurn, conversation: Conversation, foreseen: Foreseen | None) -> None:
         try:
             if 0 < turn.utterance.confidence < self._config().asr.min_confidence:
+                if turn.body is not None:
+                    turn.body.attend()  # who is asked is looked at
                 turn.remark(self._levels.remarks.repeat(turn.utterance.locale))
                 confidence = f'{turn.utterance.confidence:.2f}'
                 turn.end(Outcome.REJECTED, f'ASR confidence {confidence} is below asr.min_confidence')

@@ -34,6 +34,7 @@ def to_json(record: TurnRecord, *, keep_text: bool = True) -> dict[str, Any]:
             fields[name] = None
         for name in ('reason', 'filler_verdict'):  # further on, a server's words may echo the question
             fields[name] = ':'.join(fields[name].split(':')[:2])
+        fields['speech_outcome'] = fields['speech_outcome'].split(':')[0]
         for onset in fields['onsets']:
             onset['detail'] = None
     return {'schema': SCHEMA, **fields, 'perceived_latency': _plain(record.perceived_latency)}

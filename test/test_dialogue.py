@@ -372,6 +372,19 @@ async def test_a_stopped_turn_takes_its_motions_back(tmp_path: FilePath, embedde
         assert not [each for each in house.outlet.gestures[3:] if each[0] == turn.turn_id]
 
 
+@pytest.mark.anyio
+async def test_whoever_is_asked_to_repeat_is_looked_at(tmp_path: FilePath, embedder: Embedder) -> None:
+    """The next utterance is not understood; the eyes had been aside."""
+    async with scripted_cloud(HANGING) as cloud, open_house(
+        tmp_path, embedder, cloud, THINKING, generator=ScriptedGenerator(None)
+    ) as house:
+        house.submit(LIGHTHOUSE)
+        await until(lambda: (0.6, 0.0) in house.outlet.looks)
+        record = await house.ask(FOX, confidence=0.1)
+        assert record.outcome is Outcome.REJECTED
+        assert house.outlet.looks[-1] == (0.0, 0.0)
+
+
 # -- what may become a turn --------------------------------------------------------------------------------------------
 
 

@@ -25,7 +25,8 @@ def described(name: str) -> Any:
 
 def test_pace_launch_declares_its_arguments() -> None:
     arguments = {argument.name for argument in described('pace').get_launch_arguments()}
-    assert arguments == {'namespace', 'params_file', 'use_sim_time', 'autostart', 'log_level', 'use_respawn'}
+    assert arguments == {'namespace', 'params_file', 'use_sim_time', 'autostart', 'log_level', 'use_respawn',
+                         'observer'}
 
 
 def test_demo_launch_declares_its_arguments() -> None:
@@ -49,13 +50,16 @@ def test_pace_launch_starts_the_node_in_its_namespace(tmp_path: Path) -> None:
 
     def on_output(event: Any) -> Any:
         seen.append(event.text.decode())
-        return Shutdown() if 'listening' in seen[-1] else None
+        both = all(any(word in line for line in seen) for word in ('listening', 'observing'))
+        return Shutdown() if both else None
 
     service = launch.LaunchService(noninteractive=True)
     service.include_launch_description(launch.LaunchDescription([
         IncludeLaunchDescription(
             PythonLaunchDescriptionSource(str(LAUNCH / 'pace.launch.py')),
-            launch_arguments={'namespace': 'robot1', 'params_file': str(parameters)}.items(),
+            launch_arguments={
+                'namespace': 'robot1', 'params_file': str(parameters), 'observer': 'true',
+            }.items(),
         ),
         RegisterEventHandler(OnProcessIO(on_stdout=on_output, on_stderr=on_output)),
         TimerAction(period=60.0, actions=[Shutdown(reason='deadline')]),
@@ -63,3 +67,4 @@ def test_pace_launch_starts_the_node_in_its_namespace(tmp_path: Path) -> None:
     os.environ.setdefault('ROS_LOG_DIR', str(tmp_path))
     assert service.run() == 0
     assert '[robot1.dialogue]: listening' in ''.join(seen)
+    assert '[robot1.onset_observer]: observing' in ''.join(seen)

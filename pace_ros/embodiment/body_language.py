@@ -44,9 +44,12 @@ class Timer(Protocol):
 
 @dataclass
 class BodyMemory:
-    """What a conversation's visitor has seen last, so that no filler comes twice running. ``side`` 0: none yet."""
+    """What a conversation's visitor has seen last, so that no filler comes twice running. ``side`` 0: none yet.
+    ``averted``: the eyes are aside now.
+    """
 
     side: float = 0.0
+    averted: bool = False
     pose: str = ''
     beat: str = ''
 
@@ -112,7 +115,7 @@ class BodyLanguage:
         self._attention = None
         config = self._config()
         if config.gaze.enabled:
-            self._body.look_at_speaker()
+            self._look_at_speaker()
             self._note(Modality.GAZE, Content.ACKNOWLEDGEMENT, 'speaker')
         if config.gesture.enabled and config.gesture.nod:
             self._gesture(config.gesture.nod, Content.ACKNOWLEDGEMENT)
@@ -151,7 +154,7 @@ class BodyLanguage:
         self._thinking.clear()
         if self._averted:
             self._averted = False
-            self._body.look_at_speaker()
+            self._look_at_speaker()
             if informative:
                 self._note(Modality.GAZE, Content.ANSWER, 'speaker')
         if self._posing:
@@ -178,9 +181,8 @@ class BodyLanguage:
         if self._stopped:
             return
         self._withdraw()
-        if self._averted and look_back:
-            self._averted = False
-            self._body.look_at_speaker()
+        if self._memory.averted and look_back:
+            self._look_at_speaker()
         if self._moving:
             self._body.rest()
 
@@ -200,15 +202,19 @@ class BodyLanguage:
     def _avert(self) -> None:
         gaze = self._config().gaze
         self._memory.side = RIGHT if self._memory.side == LEFT else LEFT
-        self._averted = True
+        self._averted = self._memory.averted = True
         self._body.look_aside(self._memory.side * gaze.aversion_side, gaze.aversion_up)
         self._note(Modality.GAZE, Content.FILLER, 'aside left' if self._memory.side == LEFT else 'aside right')
 
     def _pose(self) -> None:
-        name = other_than(self._memory.pose, self._config().gesture.thinking)
+        name = self._memory.pose = other_than(self._memory.pose, self._config().gesture.thinking)
         if name:
-            self._memory.pose, self._posing = name, True
+            self._posing = True
             self._gesture(name, Content.FILLER)
+
+    def _look_at_speaker(self) -> None:
+        self._memory.averted = False
+        self._body.look_at_speaker()
 
     def _gesture(self, name: str, content: Content, *, noted: bool = True) -> None:
         self._moving = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -44,23 +45,44 @@ def levels(audio: Audio, hop: float = HOP) -> npt.NDArray[np.float32]:
     return rms
 
 
+class Timer(Protocol):
+    """A call that is due."""
+
+    def cancel(self) -> None:
+        """Do not call."""
+        ...
+
+
+class Loop(Protocol):
+    """The time and the timers of an event loop."""
+
+    def time(self) -> float:
+        """Its monotonic time (s)."""
+        ...
+
+    def call_at(self, when: float, callback: Callable[[], None]) -> Timer:
+        """Call at a time."""
+        ...
+
+
 class Meter:
-    """Tells the loudness of one sound, block by block as its hops are over, from ``delay`` s after now.
+    """Tells the loudness of one sound, block by block as its hops are over, from ``delay`` s after now, to its end.
 
     ``stop`` tells what has been played since the last block and then nothing more.
     """
 
     def __init__(
-        self, audio: Audio, turn_id: str, content: Content, publish: Callable[[Level], None], *, delay: float = 0.0
+        self, audio: Audio, turn_id: str, content: Content, publish: Callable[[Level], None], *, delay: float = 0.0,
+        loop: Loop | None = None,
     ) -> None:
         self._rms = levels(audio)
         self._turn_id = turn_id
         self._content = content
         self._publish = publish
-        self._loop = asyncio.get_running_loop()
+        self._loop = loop or asyncio.get_running_loop()
         self._begin = self._loop.time() + delay
         self._told = 0
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: Timer | None = None
         self._schedule()
 
     def stop(self) -> None:

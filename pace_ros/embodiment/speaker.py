@@ -83,9 +83,10 @@ class LocalSpeaker:
 
         try:
             await self._sink.play(audio, cue.turn_id, cue.content, begun)
-        finally:
+        except BaseException:
             if meter is not None:
                 meter.stop()
+            raise
 
     async def aclose(self) -> None:
         """Free the synthesiser."""

@@ -46,6 +46,8 @@ def hedge_endpoint_of(config: Hedge, first: Endpoint, environment: Mapping[str, 
 def _checked(base_url: str, what: str) -> str:
     if not base_url.startswith(('http://', 'https://')):
         raise ConfigError(f'{what} must start with http:// or https://, not {base_url!r}.')
+    if '@' in base_url.split('://', 1)[1].split('/', 1)[0]:  # the URL is shown in logs and diagnostics
+        raise ConfigError(f'{what} must not hold a user or password: the key has an environment variable of its own.')
     return base_url.rstrip('/')
 
 

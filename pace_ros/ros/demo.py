@@ -14,7 +14,7 @@ from pace_msgs import msg
 from pace_ros.record import read_turns
 from pace_ros.ros import ask
 from pace_ros.ros.ask_client import AskClient, NoAnswer
-from pace_ros.ros.processes import START_DEADLINE, ProcessError, cloud, robot
+from pace_ros.ros.processes import START_DEADLINE, ProcessError, cloud, exit_on_sigterm, robot
 from pace_ros.ros.turn_view import FramePrinter, summary, table
 from pace_ros.turn import Outcome, Path
 
@@ -80,6 +80,7 @@ def main() -> None:
     parser.add_argument('--script', action='store_true', help='ask the scripted set even with a terminal')
     parser.add_argument('--data-dir', type=FilePath, help='where cache, records and logs go (default: a new folder)')
     options = parser.parse_args()
+    exit_on_sigterm()
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     folder = options.data_dir or FilePath(tempfile.mkdtemp(prefix='pace-demo-'))
     folder.mkdir(parents=True, exist_ok=True)

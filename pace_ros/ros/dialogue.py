@@ -119,7 +119,7 @@ class DialogueNode(LifecycleNode):
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """The same from any state, and the process ends."""
-        self._active = False
+        self.quiesce()
         self._release()
         self._ended.set()
         return super().on_shutdown(state)

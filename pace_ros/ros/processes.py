@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path as FilePath
+from types import FrameType
 
 from pace_ros import packaged
 
@@ -44,10 +45,11 @@ def executable(name: str) -> list[str]:
 
 @contextlib.contextmanager
 def started(
-    command: list[str], log: FilePath, environment: dict[str, str], *, piped: bool = False
+    command: list[str], log: FilePath, environment: dict[str, str], *, piped: bool = False,
+    patience: float = STOP_DEADLINE,
 ) -> Iterator[subprocess.Popen[str]]:
     """Run a process in the background, what it prints in ``log``, or its standard output ``piped`` to us; leaving ends
-    it, by force if it must be.
+    it, by force if it has not ended after ``patience`` s.
     """
     with log.open('w') as errors:
         process = subprocess.Popen(
@@ -59,10 +61,18 @@ def started(
         finally:
             process.send_signal(signal.SIGINT)
             try:
-                process.wait(STOP_DEADLINE)
+                process.wait(patience)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+def exit_on_sigterm() -> None:
+    """Let SIGTERM unwind the program as Ctrl-C does, so that what it has started is ended."""
+    def on_signal(number: int, _frame: FrameType | None) -> None:
+        sys.exit(128 + number)
+
+    signal.signal(signal.SIGTERM, on_signal)
 
 
 @contextlib.contextmanager

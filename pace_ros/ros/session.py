@@ -17,15 +17,26 @@ from pathlib import Path as FilePath
 from rich.console import Console
 from rich.progress import Progress
 
-from pace_ros.ros.processes import START_DEADLINE, ProcessError, cloud, executable, node, robot, started, wait_for_line
+from pace_ros.ros.processes import (
+    START_DEADLINE,
+    ProcessError,
+    cloud,
+    executable,
+    exit_on_sigterm,
+    node,
+    robot,
+    started,
+    wait_for_line,
+)
 from pace_ros.ros.visitors import MOMENTS, STOP, UTTERANCE, VOICE, Interruption, RobotAbsent, Visitors
-from pace_ros.study import report
-from pace_ros.study.agreement import Agreement, agreement_of, agreement_table
+from pace_ros.study.agreement import Agreement, ModalityAgreement, agreement_of, agreement_table
 
 TURN_DEADLINE = 60.0  # s
+RECORDER_PATIENCE = 30.0  # s that a bag may take to be closed
 EVERY = 6  # turns: one of so many is interrupted
 THINKING = 1.0  # s by which the stand-in is held back, so that there is a wait to fill
 TOLERANCE = 0.02  # s at P95 between an observed onset and the simulated robot's own
+MISSED = 0.15  # share of onsets that may go unobserved: nods amid another motion of the head are left out as ambiguous
 EMBODIED = ('speech.sink:=topic', 'barge_in.on_voice:=true', 'record.l2:=true', 'filler.mode:=fixed')
 KNOWN = (
     '云雀的续航是多少？', 'How long does the Heron take at a fast charger?', '苍鹭多少钱？', 'How much is the Bison?',
@@ -87,12 +98,17 @@ def embodied_robot(folder: FilePath, environment: dict[str, str], *parameters: s
 
 @contextlib.contextmanager
 def recorded(folder: FilePath, environment: dict[str, str], storage: str) -> Iterator[FilePath]:
-    """A bag of all topics meanwhile."""
+    """A bag of all topics meanwhile. Raises ProcessError if it cannot be written to its end."""
     target = folder / 'bag'
     command = [*executable('bag'), 'record', str(target), '--storage', storage]
-    with started(command, folder / 'bag.log', environment) as process:
-        wait_for_line(process, folder / 'bag.log', 'recording')
+    log = folder / 'bag.log'
+    with started(command, log, environment, patience=RECORDER_PATIENCE) as process:
+        wait_for_line(process, log, 'recording')
         yield target
+        if process.poll() is not None:
+            raise ProcessError(f'The recorder has ended; see {log}.')
+    if process.returncode:
+        raise ProcessError(f'The recorder did not close the bag; see {log}.')
 
 
 def visit(visitors: Visitors, asks: list[Ask], console: Console) -> int:
@@ -114,14 +130,25 @@ def visit(visitors: Visitors, asks: list[Ask], console: Console) -> int:
 def say_how_it_went(agreement: Agreement, console: Console) -> int:
     """Print the comparison with the ground truth; the exit code says whether it is good enough."""
     console.print(agreement_table(agreement))
-    good = not agreement.wrong and all(each.p95 <= TOLERANCE for each in agreement.modalities if each.count)
+    good = not agreement.wrong and all(is_good(each) for each in agreement.modalities)
     if not good:
-        console.print(f'[red]observed onsets should be within {TOLERANCE * 1000:.0f} ms at P95 and none wrong[/]')
+        console.print(f'[red]In each modality onsets should be observed within {TOLERANCE * 1000:.0f} ms at P95, '
+                      f'at most {MISSED:.0%} of them missed, none unfounded and none of a wrong turn.[/]')
     return int(not good)
 
 
+def is_good(modality: ModalityAgreement) -> bool:
+    """Whether an observer has seen enough, and nothing else."""
+    few_missed = modality.missed <= MISSED * (modality.count + modality.missed)
+    return modality.count > 0 and modality.p95 <= TOLERANCE and few_missed and not modality.unfounded
+
+
 def reported(recording: FilePath, folder: FilePath) -> int:
-    """Make the report of a bag; returns its exit code."""
+    """Make the report of a bag; returns its exit code. Raises ProcessError where its libraries are missing."""
+    try:
+        from pace_ros.study import report  # noqa: PLC0415  pandas and matplotlib are needed for nothing else here
+    except ImportError as error:
+        raise ProcessError(f'The report needs requirements/study.txt: {error}.') from error
     parser = argparse.ArgumentParser()
     report.add_arguments(parser)
     return report.run(parser.parse_args([str(recording), '--out', str(folder), '--format', 'all']))
@@ -135,6 +162,7 @@ def main() -> None:
     parser.add_argument('--out', type=FilePath, help='where bag, logs and report go (default: a new folder)')
     parser.add_argument('--storage', choices=('mcap', 'sqlite3'), default='mcap', help='(default: %(default)s)')
     options = parser.parse_args()
+    exit_on_sigterm()
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     folder = options.out or FilePath(tempfile.mkdtemp(prefix='pace-session-'))
     folder.mkdir(parents=True, exist_ok=True)
@@ -154,6 +182,8 @@ def main() -> None:
         made = reported(recording, folder / 'report')
     except (ProcessError, RobotAbsent) as error:
         sys.exit(f'{error} The logs are in {folder}.')
+    except KeyboardInterrupt:
+        sys.exit(130)
     sys.exit(code or made)
 
 

@@ -129,6 +129,8 @@ def agreement_of(bag: Path) -> Agreement:
         message = each.message
         stamp = message.header.stamp.sec + message.header.stamp.nanosec * 1e-9
         is_truth = each.topic.endswith('ground_truth')
+        if message.source == Source.UNKNOWN and not is_truth:
+            continue
         shown = (not is_truth and message.source == Source.COMMANDED) or not math.isnan(message.elapsed)
         instant = Instant(
             message.turn_id, Modality(message.modality), Content(message.content), stamp if shown else math.nan,

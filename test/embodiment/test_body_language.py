@@ -181,6 +181,20 @@ def test_a_turn_that_is_followed_leaves_the_eyes_to_the_next_one() -> None:
     assert stage.acts()[-2:] == ['think', 'rest']
 
 
+def test_eyes_left_aside_come_back_if_the_next_turn_is_stopped_before_it_has_looked() -> None:
+    memory = BodyMemory()
+    first = Stage(memory=memory)
+    body = first.begin()
+    body.think(expected=1.5)
+    first.to(0.7)
+    body.stop(look_back=False)
+    assert memory.averted
+    second = Stage(memory=memory)
+    second.begin().stop()
+    assert second.acts() == [SPEAKER]
+    assert not memory.averted
+
+
 def test_looking_aside_may_be_upwards() -> None:
     stage = Stage({'gaze.aversion_up': 0.3, 'gaze.aversion_side': 0.2})
     stage.begin().think(expected=1.5)
@@ -210,11 +224,13 @@ def test_no_filler_comes_twice_running_in_a_conversation() -> None:
 
 
 def test_the_only_pose_is_left_out_every_other_time() -> None:
-    memory = BodyMemory(pose='think')
-    stage = Stage({'gesture.thinking': ['think']}, memory)
-    stage.begin().think(expected=1.5)
-    stage.to(3.0)
-    assert 'think' not in stage.acts()
+    memory, seen = BodyMemory(), []
+    for _ in range(4):
+        stage = Stage({'gesture.thinking': ['think']}, memory)
+        stage.begin().think(expected=1.5)
+        stage.to(3.0)
+        seen.append('think' in stage.acts())
+    assert seen == [True, False, True, False]
 
 
 @pytest.mark.parametrize(('settings', 'said', 'expected'), [

@@ -1,11 +1,10 @@
 """Loudness hop by hop, told as it is played."""
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Callable
 
 import numpy as np
 import pytest
-from harness import until
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,34 +36,58 @@ def sound(seconds: float) -> Audio:
     return Audio(np.full(int(seconds * RATE), 3277, np.int16), RATE)
 
 
-@pytest.mark.anyio
-async def test_every_hop_is_told_once_in_order_and_not_before_it_is_over() -> None:
-    told: list[tuple[float, Level]] = []
-    loop = asyncio.get_running_loop()
-    begin = loop.time()
-    Meter(sound(0.13), 't1', Content.ANSWER, lambda level: told.append((loop.time() - begin, level)), delay=0.02)
-    await until(lambda: sum(len(level.rms) for _, level in told) == 26)
-    first = 0
-    for now, level in told:
-        assert now - level.age == pytest.approx(0.02 + first * 0.005, abs=0.002), 'age leads to the instant it began'
-        assert now >= 0.02 + (first + len(level.rms)) * 0.005 - 0.001
-        first += len(level.rms)
-    assert [level.markers for _, level in told] == [(Marker('t1', Content.ANSWER, 0),)] + [()] * (len(told) - 1)
+class Loop:
+    """Time that moves when told to, and what is due by then."""
+
+    def __init__(self) -> None:
+        self.now = 5.0
+        self.due: list[tuple[float, Callable[[], None], Loop.Timer]] = []
+
+    class Timer:
+        cancelled = False
+
+        def cancel(self) -> None:
+            self.cancelled = True
+
+    def time(self) -> float:
+        return self.now
+
+    def call_at(self, when: float, callback: Callable[[], None]) -> Loop.Timer:
+        self.due.append((when, callback, self.Timer()))
+        return self.due[-1][2]
+
+    def to(self, instant: float) -> None:
+        while ready := [each for each in self.due if each[0] <= instant]:
+            when, callback, timer = min(ready, key=lambda each: each[0])
+            self.due = [each for each in self.due if each[2] is not timer]
+            self.now = when
+            if not timer.cancelled:
+                callback()
+        self.now = instant
 
 
-@pytest.mark.anyio
-async def test_a_stopped_meter_tells_what_was_played_and_nothing_more() -> None:
-    told: list[Level] = []
-    meter = Meter(sound(60.0), 't1', Content.FILLER, told.append)
-    await until(lambda: told)
+def test_every_hop_is_told_once_in_order_and_not_before_it_is_over() -> None:
+    """26 hops that begin 20 ms after 5.0 s, told in blocks of ten."""
+    loop, told = Loop(), list[tuple[float, Level]]()
+    Meter(sound(0.13), 't1', Content.ANSWER, lambda level: told.append((loop.now, level)), delay=0.02, loop=loop)
+    loop.to(9.0)
+    assert [len(level.rms) for _, level in told] == [10, 10, 6]
+    assert [now for now, _ in told] == pytest.approx([5.07, 5.12, 5.15])
+    assert [now - level.age for now, level in told] == pytest.approx([5.02, 5.07, 5.12]), 'when its first hop began'
+    assert [level.markers for _, level in told] == [(Marker('t1', Content.ANSWER, 0),), (), ()]
+
+
+def test_a_stopped_meter_tells_what_was_played_and_nothing_more() -> None:
+    loop, told = Loop(), list[Level]()
+    meter = Meter(sound(60.0), 't1', Content.FILLER, told.append, loop=loop)
+    loop.to(5.0 + 0.062)
     meter.stop()
-    count = sum(len(level.rms) for level in told)
-    await asyncio.sleep(0.12)
-    assert sum(len(level.rms) for level in told) == count < 100
+    loop.to(99.0)
+    assert [len(level.rms) for level in told] == [10, 2]
 
 
-@pytest.mark.anyio
-async def test_a_meter_stopped_before_its_sound_tells_nothing() -> None:
-    told: list[Level] = []
-    Meter(sound(1.0), 't1', Content.FILLER, told.append, delay=5.0).stop()
+def test_a_meter_stopped_before_its_sound_tells_nothing() -> None:
+    loop, told = Loop(), list[Level]()
+    Meter(sound(1.0), 't1', Content.FILLER, told.append, delay=5.0, loop=loop).stop()
+    loop.to(99.0)
     assert told == []

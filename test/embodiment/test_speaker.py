@@ -74,6 +74,15 @@ async def test_its_loudness_is_told_where_it_is_played(plays_here: bool) -> None
     assert bool(told) == plays_here
 
 
+async def test_a_sound_is_told_to_its_end_though_the_device_lags_behind() -> None:
+    """The sink takes a sample 0.25 s before it is heard, and its end likewise."""
+    sink, told = Sink(), list[Level]()
+    sink.over.set()
+    speaker = LocalSpeaker(Synthesizer(), sink, told.append)
+    await speaker.say(await speaker.prepare('Hello.', 'en-US'), CUE, lambda _delay: None)
+    await until(lambda: sum(len(level.rms) for level in told) == 40)
+
+
 class Robot:
     """The robot's own speech, which comes and goes."""
 

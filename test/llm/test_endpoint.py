@@ -53,6 +53,17 @@ def test_a_bad_url_is_named(url: str) -> None:
     assert KEY not in str(caught.value)
 
 
+@pytest.mark.parametrize('url', [f'https://{KEY}@a.example/v1', f'https://user:{KEY}@a.example', f'http://{KEY}@[::1]:1'])
+def test_a_key_in_the_url_is_refused_since_the_url_is_shown(url: str) -> None:
+    with pytest.raises(ConfigError, match='must not hold a user or password') as caught:
+        endpoint_of(L2(), {'PACE_L2_BASE_URL': url})
+    assert KEY not in str(caught.value)
+
+
+def test_an_at_sign_in_the_path_is_no_user() -> None:
+    assert endpoint_of(L2(base_url='https://a.example/v1/@org'), {}).base_url == 'https://a.example/v1/@org'
+
+
 @pytest.mark.parametrize('key', [f'{KEY}\n', f' {KEY} ', f'{KEY}\r\n'])
 def test_blanks_around_the_key_are_dropped(key: str) -> None:
     assert endpoint_of(L2(), {'PACE_L2_API_KEY': key}).api_key == KEY

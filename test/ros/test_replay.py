@@ -5,11 +5,12 @@ from collections.abc import Callable
 from pathlib import Path as FilePath
 from typing import Any
 
+import numpy as np
 import pytest
 from node_process import environment
 from support import Script, answer
 
-from benchmarks.replay import campaign
+from benchmarks.replay import SAME, campaign
 
 SLOW = Script([0.5, answer('Once upon a time.')])
 SLOWER = Script([1.0, answer('There was', ' a lighthouse.')])
@@ -26,6 +27,6 @@ def test_a_replay_with_the_recorded_traffic_is_the_same_at_every_pace(
     for run in runs:
         assert run.turns == 6
         assert run.decisive == []
-        assert max(map(abs, run.durations['ttft'])) < 0.1
-        assert max(map(abs, run.durations['ptfr'])) < 0.15
-        assert any(run.durations['filler_elapsed'])
+        assert run.durations['filler_elapsed']
+        for name, differences in run.durations.items():
+            assert np.median(np.abs(differences)) <= SAME, name
