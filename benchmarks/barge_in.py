@@ -29,7 +29,7 @@ from rich.table import Table
 from sensor_msgs.msg import JointState
 
 from pace_msgs import msg
-from pace_ros.ros.processes import START_DEADLINE
+from pace_ros.ros.processes import START_DEADLINE, exit_on_sigterm
 from pace_ros.ros.qos import EVENTS, SENSOR, STATE
 from pace_ros.ros.session import OPEN, embodied_robot
 from pace_ros.ros.visitors import LOUD, MOMENTS, STOP, UTTERANCE, VOICE, Interrupted, Interruption, Visitors
@@ -168,6 +168,7 @@ def campaign(
 
 def main() -> int:
     """Run and print."""
+    exit_on_sigterm()
     wanted = int(sys.argv[1]) if len(sys.argv) > 1 else INTERRUPTIONS
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
     with tempfile.TemporaryDirectory() as folder:

@@ -28,7 +28,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pace_ros.record import read_turns
-from pace_ros.ros.processes import START_DEADLINE, executable, robot, wait_for_line
+from pace_ros.ros.processes import START_DEADLINE, executable, exit_on_sigterm, robot, wait_for_line
 from pace_ros.ros.session import EMBODIED, embodied_robot, recorded, script, visit
 from pace_ros.ros.visitors import Visitors
 
@@ -102,6 +102,7 @@ def campaign(
 
 def main() -> int:
     """Run and print."""
+    exit_on_sigterm()
     turns = int(sys.argv[1]) if len(sys.argv) > 1 else 20
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
     rates = [rate for rate in RATES for _ in range(2)]
