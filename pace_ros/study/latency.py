@@ -17,7 +17,8 @@ VIEWS = ('RECORD', 'COMMANDED', 'AUDIBLE', 'OBSERVED')
 MODALITIES = ('TEXT', 'SPEECH', 'GAZE', 'GESTURE', 'EARLIEST')
 MEASURES = {
     'ptfr': 'PTFR', 'pl': 'PL', 'response': 'first response', 'sign': 'first sign',
-    'acknowledgement': 'acknowledgement',
+    'acknowledgement': 'acknowledgement', 'ptfr_end': 'PTFR from the end of speech',
+    'pl_end': 'PL from the end of speech',
 }
 WITHIN = (0.5, 1.0)
 """s in which a first response is called prompt."""
@@ -38,7 +39,8 @@ def latencies(turns: pd.DataFrame, onsets: pd.DataFrame) -> pd.DataFrame:
 
     ``ptfr``: first onset of an informative answer (an apology is none). ``filler``: first filler. ``pl``: the earlier
     of the two, PL^m. ``response``: the same, apologies included. ``acknowledgement``: first nod or look. ``sign``:
-    first of all these. Modality EARLIEST is the earliest over modalities. A turn has a row for each view and modality
+    first of all these. ``ptfr_end`` and ``pl_end`` count from the utterance's own stamp, where it has one: beside the
+    others, never mixed with them. Modality EARLIEST is the earliest over modalities. A turn has a row for each view and modality
     that its own session (robot and file) measured at all: so a row of NaN is a turn in which it was missing.
     """
     shown = _views(onsets)
@@ -55,7 +57,9 @@ def latencies(turns: pd.DataFrame, onsets: pd.DataFrame) -> pd.DataFrame:
     result['pl'] = result[['ptfr', 'filler']].min(axis=1)
     result['response'] = rows[['ANSWER', 'FILLER']].min(axis=1)
     result['sign'] = result[['response', 'acknowledgement']].min(axis=1)
-    return pd.concat([_recorded(turns), result], ignore_index=True)
+    result = pd.concat([_recorded(turns), result], ignore_index=True)
+    since_end = result['turn_id'].map(turns.set_index('turn_id')['since_speech_end'])
+    return result.assign(ptfr_end=result['ptfr'] + since_end, pl_end=result['pl'] + since_end)
 
 
 def _views(onsets: pd.DataFrame) -> pd.DataFrame:

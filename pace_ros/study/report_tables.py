@@ -82,6 +82,10 @@ def all_tables(
         _latencies(summary, 'attention', 'Acknowledgements, and the first sign of any kind',
                    ('acknowledgement', 'first response', 'first sign'),
                    'First response: filler, answer or apology. First sign: these or an acknowledgement (nod, look). '),
+        _latencies(summary, 'end_of_speech', 'From the end of speech', (latency.MEASURES['ptfr_end'],
+                   latency.MEASURES['pl_end']),
+                   "The same from the utterance's own stamp, of utterances that have one: what the visitor waits, "
+                   'recogniser included.'),
         _promptness(summary), _alpha(turns), _paths(turns), _outcomes(turns), _fillers(turns, onsets),
         _decisions(turns), _motions(motions, seed), _vain(motions),
     ]

@@ -138,3 +138,14 @@ def test_the_worth_of_a_filler_goes_from_ptfr_to_pl(tmp_path: FilePath) -> None:
     assert curve.loc[1.0, 'mean'] == pytest.approx(4.5 / 3)
     assert curve.loc[0.5, 'p50'] == pytest.approx(1.5)
     assert curve['p50'].is_monotonic_decreasing
+
+
+def test_from_the_end_of_speech_the_recogniser_s_time_is_added_where_it_is_known(tmp_path: FilePath) -> None:
+    """0.3 s between the end of speech and receipt; the other utterance has no stamp."""
+    known = turn('known', 2.0, filler=0.5, since_speech_end=0.3)
+    turns, onsets = load([write_log(tmp_path / 'turns.jsonl', [known, turn('unknown', 1.0)])])
+    times = latencies(turns, onsets)
+    assert value(times, 'known', 'RECORD', 'TEXT', 'ptfr_end') == pytest.approx(2.3)
+    assert value(times, 'known', 'RECORD', 'TEXT', 'pl_end') == pytest.approx(0.8)
+    assert math.isnan(value(times, 'unknown', 'RECORD', 'TEXT', 'ptfr_end'))
+    assert value(times, 'known', 'RECORD', 'TEXT', 'ptfr') == 2.0, 'never mixed'
