@@ -1,8 +1,11 @@
 """Monotonic time for durations and wall stamps for records; real and virtual."""
 from __future__ import annotations
 
+import math
 import time
 from typing import Protocol
+
+BACKWARDS = 1.0  # s; ROS time that goes back further has been set back, a smaller step is a correction
 
 
 class Clock(Protocol):
@@ -54,3 +57,16 @@ class VirtualClock:
     def jump_wall(self, seconds: float) -> None:
         """Move the wall clock alone, in either direction."""
         self._wall += seconds
+
+
+class Forward:
+    """ROS time (s) that never goes back: it stands still for a small step back, and begins anew after a large one."""
+
+    def __init__(self) -> None:
+        self.now = -math.inf
+
+    def goes_on(self, now: float) -> bool:
+        """Take a reading; False if the clock was set back."""
+        set_back = now < self.now - BACKWARDS
+        self.now = now if set_back else max(self.now, now)
+        return not set_back

@@ -8,6 +8,7 @@ import numpy as np
 
 from pace_ros.bags.definitions import installed_store
 from pace_ros.bags.session import FRAME, TURN, UTTERANCE
+from pace_ros.bags.storage import Bag
 from pace_ros.bags.writing import BagWriter, Storage
 
 SECOND = 1_000_000_000
@@ -66,3 +67,9 @@ def written(path: Path, *messages: tuple[float, tuple[str, str, bytes]], storage
         for time, (topic, kind, data) in messages:
             writer.write(topic, kind, BEGIN + round(time * SECOND), data)
     return path
+
+
+def content(path: Path) -> bytes:
+    """All message bytes of a bag, uncompressed."""
+    with Bag(path) as bag:
+        return b''.join(raw.data for raw in bag.messages())

@@ -1,6 +1,6 @@
 import pytest
 
-from pace_ros.clock import SystemClock, VirtualClock
+from pace_ros.clock import Forward, SystemClock, VirtualClock
 
 
 def test_virtual_time_moves_only_when_told() -> None:
@@ -25,3 +25,12 @@ def test_the_system_clock_is_steady() -> None:
     clock = SystemClock()
     readings = [clock.monotonic() for _ in range(1000)]
     assert readings == sorted(readings)
+
+
+def test_ros_time_stands_still_for_a_correction_and_begins_anew_when_set_back() -> None:
+    time = Forward()
+    assert [time.goes_on(each) for each in (0.0, 100.0, 99.5, 99.6)] == [True] * 4
+    assert time.now == 100.0
+    assert time.goes_on(100.5)
+    assert not time.goes_on(99.0)
+    assert time.now == 99.0

@@ -4,11 +4,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pace_ros.bags.exchanges import named
-from pace_ros.bags.reading import decode
+from pace_ros.bags.reading import Decoder
 from pace_ros.bags.session import TURN, UTTERANCE
 from pace_ros.bags.storage import Bag
 from pace_ros.turn import Outcome
@@ -54,17 +55,18 @@ class Info:
 
 
 def describe(path: Path) -> Info:
-    """Read a bag through and count. Raises BagError."""
+    """Read a bag through and count; damaged messages are counted by topic only, with a warning. Raises BagError."""
     counts: Counter[tuple[str, str]] = Counter()
     conversations: dict[str, Conversation] = defaultdict(Conversation)
     begin, end = 0, 0
+    decoder = Decoder(path)
     with Bag(path) as bag:
         counts.update({(each.topic, each.type): 0 for each in bag.channels})
         for raw in bag.messages():
             begin, end = begin or raw.time, max(end, raw.time)
             counts[raw.channel.topic, raw.channel.type] += 1
             if count := COUNTERS.get(raw.channel.type):
-                count(decode(raw), conversations)
+                decoder(raw, partial(count, conversations))
         return Info(
             path=str(path), storage=bag.storage, cut=bag.cut, begin=begin / 1e9, duration=(end - begin) / 1e9,
             messages=counts.total(), conversations=dict(sorted(conversations.items())),
@@ -72,17 +74,18 @@ def describe(path: Path) -> Info:
         )
 
 
-def _count_utterance(message: Any, conversations: dict[str, Conversation]) -> None:
+def _count_utterance(conversations: dict[str, Conversation], message: Any) -> None:
     conversations[named(message.conversation_id)].utterances += not message.partial
 
 
-def _count_turn(message: Any, conversations: dict[str, Conversation]) -> None:
+def _count_turn(conversations: dict[str, Conversation], message: Any) -> None:
+    outcome, path = Outcome(message.outcome).name, Level(message.path).name
     conversation = conversations[named(message.conversation_id)]
     conversation.turns += 1
-    conversation.outcomes[Outcome(message.outcome).name] += 1
-    conversation.paths[Level(message.path).name] += 1
+    conversation.outcomes[outcome] += 1
+    conversation.paths[path] += 1
 
 
-COUNTERS: dict[str, Callable[[Any, dict[str, Conversation]], None]] = {
+COUNTERS: dict[str, Callable[[dict[str, Conversation], Any], None]] = {
     UTTERANCE: _count_utterance, TURN: _count_turn,
 }

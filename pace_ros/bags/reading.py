@@ -2,10 +2,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rosbags.serde import SerdeError
 from rosbags.typesys import TypesysError
@@ -14,9 +15,10 @@ from rosbags.typesys.store import Typestore
 from pace_ros.bags.definitions import UnknownType, installed_store, stored
 from pace_ros.bags.storage import MCAP_MAGIC, SQLITE_MAGIC, STORAGES, Bag, BagError, Channel, Raw
 
-__all__ = ['BagError', 'Stamped', 'decode', 'is_bag', 'read_messages']
+__all__ = ['BagError', 'Decoder', 'Stamped', 'decode', 'is_bag', 'read_messages']
 
 log = logging.getLogger(__name__)
+Used = TypeVar('Used')
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,24 @@ def _decoded(raw: Raw, store: Typestore) -> Any:
         raise ValueError(f'not a {raw.channel.type}: {error}') from error
 
 
+class Decoder:
+    """Decodes the messages of one bag; one that is damaged is left out, with one warning a topic."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._warned: set[str] = set()
+
+    def __call__(self, raw: Raw, use: Callable[[Any], Used]) -> Used | None:
+        """What ``use`` makes of a message, None where it is damaged: ``use`` may raise ValueError or AttributeError."""
+        try:
+            return use(decode(raw))
+        except (ValueError, AttributeError) as error:
+            if raw.channel.topic not in self._warned:
+                self._warned.add(raw.channel.topic)
+                log.warning('%s: messages on %s are left out: %s', self._path, raw.channel.topic, error)
+            return None
+
+
 def read_messages(
     path: Path, *, topics: Collection[str] | None = None, types: Collection[str] | None = None
 ) -> Iterator[Stamped]:
@@ -80,13 +100,8 @@ def read_messages(
         return (topics is None or channel.topic in topics) and (types is None or channel.type in types)
 
     with Bag(path) as bag:
-        warned: set[str] = set()
+        decoder = Decoder(path)
         for raw in bag.messages(wanted):
-            try:
-                message = decode(raw)
-            except ValueError as error:
-                if raw.channel.topic not in warned:
-                    log.warning('%s: messages on %s are left out: %s', path, raw.channel.topic, error)
-                    warned.add(raw.channel.topic)
-                continue
-            yield Stamped(raw.channel.topic, raw.channel.type, raw.time / 1e9, message)
+            stamped = decoder(raw, partial(Stamped, raw.channel.topic, raw.channel.type, raw.time / 1e9))
+            if stamped is not None:
+                yield stamped

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 from rosbags.interfaces import Qos
 
-from pace_ros.bags.definitions import UnknownType
+from pace_ros.bags.bag_error import BagError
 from pace_ros.bags.redaction import without_text
-from pace_ros.bags.storage import BagError
 from pace_ros.bags.writing import BagWriter
 from pace_ros.clock import Clock, SystemClock
 
@@ -22,17 +21,20 @@ MAX_PENDING = 64 * 1024 * 1024  # bytes
 
 @dataclass(frozen=True)
 class Heard:
-    """One message as it came: log time in ns since the epoch, CDR bytes, the QoS its publishers offered."""
+    """One message as it came: log time in ns since the epoch, CDR bytes, the QoS its publishers offered, and whether
+    its words may be kept, which was decided when it came.
+    """
 
     topic: str
     type: str
     time: int
     data: bytes
     qos: tuple[Qos, ...] = ()
+    words: bool = True
 
 
 class Recording:
-    """Writes what it is given, flushed every second. ``error`` says why it stopped; ``keep_text`` may change."""
+    """Writes what it is given, flushed every second. ``error`` says why it stopped."""
 
     def __init__(self, writer: BagWriter, *, clock: Clock | None = None, max_pending: int = MAX_PENDING) -> None:
         self._writer = writer
@@ -43,7 +45,6 @@ class Recording:
         self._wake = threading.Condition()
         self._closing = False
         self._unknown: set[str] = set()
-        self.keep_text = True
         self.written = 0
         self.bytes = 0
         self.lost = 0
@@ -102,11 +103,11 @@ class Recording:
 
     def _store(self, message: Heard) -> None:
         try:
-            data = message.data if self.keep_text else without_text(message.type, message.data)
+            data = message.data if message.words else without_text(message.type, message.data)
             if data is None:
                 return
             self._writer.add_topic(message.topic, message.type, qos=message.qos)
-        except UnknownType as error:
+        except ValueError as error:  # no definition, or bytes from which words cannot be taken
             self.lost += 1
             if message.type not in self._unknown:
                 self._unknown.add(message.type)

@@ -4,12 +4,15 @@ from __future__ import annotations
 from typing import Any
 
 from pace_ros.bags.definitions import installed_store
-from pace_ros.bags.session import FRAME, TURN, UTTERANCE
+from pace_ros.bags.session import FRAME, SPEECH, TURN, UTTERANCE
 
+DIAGNOSTICS = 'diagnostic_msgs/msg/DiagnosticArray'
 SPOKEN = {
     UTTERANCE: ('text', 'alternatives'),
     FRAME: ('text',),
     TURN: ('answer', 'scope'),
+    SPEECH: (),
+    DIAGNOSTICS: (),
     'pace_msgs/msg/Onset': ('detail',),
 }
 WITHHELD = frozenset({
@@ -19,48 +22,40 @@ WITHHELD = frozenset({
 
 
 def without_text(kind: str, data: bytes) -> bytes | None:
-    """A message without what was said, as the turn log leaves it out; None for one that is nothing else."""
+    """A message without what was said, as the turn log leaves it out; None for one that is nothing else.
+
+    Of diagnostics the levels, the names, the numbers and the beginnings of the messages are kept. Raises ValueError for
+    bytes that are no such message.
+    """
     if kind in WITHHELD:
         return None
     if kind not in SPOKEN:
         return data
     store = installed_store(kind)
-    message: Any = store.deserialize_cdr(data, kind)
+    try:
+        message: Any = store.deserialize_cdr(data, kind)
+    except Exception as error:  # rosbags' reader has many words for bytes that it does not understand
+        raise ValueError(f'not a {kind}: {error}') from error
     for name in SPOKEN[kind]:
         setattr(message, name, type(getattr(message, name))())
-    if kind == TURN:  # further on, a server's words may echo the question
+    # behind a colon come a server's words, which may echo the question
+    if kind == TURN:
         message.reason = ':'.join(message.reason.split(':')[:2])
+    elif kind == SPEECH:
+        message.outcome = message.outcome.partition(':')[0]
+    elif kind == DIAGNOSTICS:
+        for status in message.status:
+            status.message = status.message.partition(':')[0]
+            for each in status.values:
+                each.value = each.value if _plain(each.value) else ''
     return bytes(store.serialize_cdr(message, kind))
 
 
-class TextPermission:
-    """Whether words may be kept: as told (``keep``, ``omit``), or as the robot's node says (``auto``).
-
-    A node that is there and has not said so yet keeps its words to itself; one that is not there after ``patience`` s
-    forbids nothing. Times are monotonic (s).
-    """
-
-    def __init__(self, mode: str, *, now: float, patience: float = 3.0) -> None:
-        self._said: bool | None = {'keep': True, 'omit': False}.get(mode)
-        self._asks = mode == 'auto'
-        self._present = False
-        self._give_up = now + patience
-
-    def look(self, *, present: bool) -> None:
-        """Note whether the robot's node can be asked; one that comes anew is asked anew."""
-        if self._asks and present and not self._present:
-            self._said = None
-        self._present = present
-
-    def answered(self, *, keep: bool) -> None:
-        """Note what the node says."""
-        if self._asks:
-            self._said = keep
-
-    def settled(self, now: float) -> bool:
-        """Whether it is known what holds."""
-        return self._said is not None or (not self._present and now >= self._give_up)
-
-    def keeps(self, now: float) -> bool:
-        """Whether words may be kept now."""
-        return self.settled(now) and self._said is not False
+def _plain(value: str) -> bool:
+    """Whether a value of diagnostics is a number, with or without a unit, or a truth."""
+    number = value.removesuffix(' s').removesuffix(' ms').removesuffix(' %')
+    try:
+        float(number)
+    except ValueError:
+        return value in ('True', 'False')
+    return True

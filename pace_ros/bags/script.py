@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,11 @@ from rosbags.interfaces import Qos, QosDurability
 
 from pace_ros.bags.compare import Told, told
 from pace_ros.bags.exchanges import End, Exchange, Input, exchanges, identified
-from pace_ros.bags.reading import decode
+from pace_ros.bags.reading import Decoder
 from pace_ros.bags.replay_plan import Step, planned, since_speech, spaced
 from pace_ros.bags.session import FRAME, INPUTS, SPEECH, TURN, UTTERANCE
 from pace_ros.bags.storage import Bag, BagError, Raw
-from pace_ros.turn import Outcome
+from pace_ros.turn import FrameKind, Outcome
 
 STOPPED = 'stopped'  # outcome of speech that was broken into
 NEVER_ALL = frozenset({'/clock', '/parameter_events', '/rosout'})  # a replay has its own
@@ -60,35 +61,43 @@ def latched(qos: tuple[Qos, ...]) -> bool:
     return any(each.durability == QosDurability.TRANSIENT_LOCAL for each in qos)
 
 
+@dataclass
+class _Results:
+    """What became of the inputs: turns and frames, and by turn when its speech was over, and how; times in s."""
+
+    turns: list[tuple[float, Any]] = field(default_factory=list)
+    frames: list[Any] = field(default_factory=list)
+    over: dict[str, tuple[float, str]] = field(default_factory=dict)
+
+    def take(self, kind: str, time: float, message: Any) -> None:
+        """Keep one message. Raises ValueError and AttributeError for a damaged one."""
+        if kind == TURN:
+            told(message, ())
+            self.turns.append((time, message))
+        elif kind == FRAME:
+            FrameKind(message.kind)
+            self.frames.append(message)
+        elif not message.speaking:
+            self.over[message.turn_id] = time, message.outcome
+
+
 def read_script(path: Path, *, everything: bool = False) -> Script:
-    """Read a bag for replay: the inputs of its robot, or every topic. Raises BagError."""
+    """Read a bag for replay: the inputs of its robot, or every topic. Damaged messages are left out with a warning.
+    Raises BagError.
+    """
     with Bag(path) as bag:
-        prefix = _prefix(bag, everything=everything)
-        script = Script(path, prefix, everything=everything)
-        inputs = {f'{prefix}{name}' for name in INPUTS}
-        turns: list[tuple[float, Any]] = []
-        frames: list[Any] = []
-        over: dict[str, tuple[float, str]] = {}
-        for raw in bag.messages():
-            topic, kind = raw.channel.topic, raw.channel.type
-            if topic not in NEVER_ALL if everything else topic in inputs:
-                _add(script, raw)
-            if kind == TURN and topic.startswith(prefix):
-                turns.append((raw.time / 1e9, decode(raw)))
-            elif kind == SPEECH and topic.startswith(prefix):
-                state = decode(raw)
-                if not state.speaking:
-                    over[state.turn_id] = raw.time / 1e9, state.outcome
-            elif kind == FRAME and topic.startswith(prefix):
-                frames.append(decode(raw))
+        script = Script(path, _prefix(bag, everything=everything), everything=everything)
+        results = _read(bag, script)
+    over = results.over
     script.speaks = bool(over)
-    turns = sorted(((over.get(turn.turn_id, (time,))[0], turn) for time, turn in turns), key=lambda each: each[0])
+    turns = sorted(((over.get(turn.turn_id, (time,))[0], turn) for time, turn in results.turns),
+                   key=lambda each: each[0])
     ends = [_end(time, turn, over) for time, turn in turns]
     named_inputs = identified(script.inputs)
     script.order = [replace(each, said=named_inputs[each.said.number]) for each in exchanges(script.inputs, ends)]
     script.inputs = named_inputs
     by_turn: dict[str, list[Any]] = {}
-    for frame in frames:
+    for frame in results.frames:
         by_turn.setdefault(frame.turn_id, []).append(frame)
     script.recorded = [
         None if each.end is None else told(turns[each.end][1], by_turn.get(turns[each.end][1].turn_id, ()))
@@ -96,6 +105,23 @@ def read_script(path: Path, *, everything: bool = False) -> Script:
     ]
     _check(script)
     return script
+
+
+def _read(bag: Bag, script: Script) -> _Results:
+    """Fill a script with what is to be published, and collect what it led to."""
+    results, decoder = _Results(), Decoder(bag.path)
+    inputs = {f'{script.prefix}{name}' for name in INPUTS}
+    for raw in bag.messages():
+        topic, kind = raw.channel.topic, raw.channel.type
+        if topic not in NEVER_ALL if script.everything else topic in inputs:
+            if kind == UTTERANCE:
+                decoder(raw, partial(_add_utterance, script, raw))
+            else:
+                script.messages.append(Replayed(raw))
+                script.inputs.append(Input(len(script.inputs), raw.time / 1e9))
+        if kind in (TURN, SPEECH, FRAME) and topic.startswith(script.prefix):
+            decoder(raw, partial(results.take, kind, raw.time / 1e9))
+    return results
 
 
 def _end(time: float, turn: Any, over: dict[str, tuple[float, str]]) -> End:
@@ -116,16 +142,12 @@ def _prefix(bag: Bag, *, everything: bool) -> str:
                    else f'{bag.path} holds no utterance to replay: --all publishes what is in it.')
 
 
-def _add(script: Script, raw: Raw) -> None:
+def _add_utterance(script: Script, raw: Raw, said: Any) -> None:
     number, time = len(script.inputs), raw.time / 1e9
-    if raw.channel.type != UTTERANCE:
-        script.messages.append(Replayed(raw))
-        script.inputs.append(Input(number, time))
-        return
-    said = decode(raw)
     stamp = said.header.stamp.sec + said.header.stamp.nanosec * 1e-9
+    input_ = Input(number, time, said.conversation_id, said.utterance_id, final=not said.partial)
     script.messages.append(Replayed(raw, said, since_speech(time, stamp)))
-    script.inputs.append(Input(number, time, said.conversation_id, said.utterance_id, final=not said.partial))
+    script.inputs.append(input_)
 
 
 def _check(script: Script) -> None:

@@ -15,15 +15,14 @@ import yaml
 from rosbags.interfaces import Connection, ConnectionExtRosbag2, MessageDefinition, Qos
 from rosbags.rosbag2 import Reader
 
-from pace_ros.bags.salvage import CutMcap, NotRos2, finished_database
+from pace_ros.bags.bag_error import BagError
+from pace_ros.bags.database import finished_database
+
+__all__ = ['Bag', 'BagError', 'Channel', 'Raw', 'Source', 'bag_files']
 
 log = logging.getLogger(__name__)
 MCAP_MAGIC, SQLITE_MAGIC = b'\x89MCAP0\r\n', b'SQLite format 3\x00'
 STORAGES = {'.mcap': 'mcap', '.db3': 'sqlite3'}
-
-
-class BagError(ValueError):
-    """A bag that cannot be read or written; the message is a sentence that names the path."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +71,9 @@ class Bag:
         self._stack = ExitStack()
         try:
             self._sources = self._open()
+        except OSError as error:
+            self._stack.close()
+            raise BagError(f'{path} cannot be read: {error.strerror or error}.') from error
         except BaseException:
             self._stack.close()
             raise
@@ -151,6 +153,11 @@ class Bag:
             return self._salvaged(path, error) if mcap else self._refuse(path, error)
 
     def _salvaged(self, path: Path, reason: Exception) -> Source:
+        try:
+            from pace_ros.bags.salvage import CutMcap, NotRos2  # noqa: PLC0415  mcap is needed for nothing else
+        except ImportError as error:
+            raise BagError(f'{path} was cut short; to read it nevertheless, install the packages in '
+                           f'requirements/study.txt: {error}') from error
         try:
             saved = CutMcap(path)
         except NotRos2 as error:

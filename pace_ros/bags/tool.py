@@ -12,17 +12,20 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 
+from pace_ros.bags.bag_error import BagError
 from pace_ros.bags.compare import TOLERANCE, Difference, decisive, differences, worded
-from pace_ros.bags.info import Info, describe
-from pace_ros.bags.script import Script, read_script
-from pace_ros.bags.storage import BagError
+
+if TYPE_CHECKING:
+    from pace_ros.bags.info import Info
+    from pace_ros.bags.script import Script
 
 DIFFERS, REFUSED, ABSENT, INTERRUPTED = 1, 2, 3, 130
+ROS = ('rclpy', 'rcl_interfaces', 'rosgraph_msgs', 'builtin_interfaces', 'pace_msgs')
 
 
 def parser(*, reporting: bool = True) -> argparse.ArgumentParser:
@@ -103,6 +106,8 @@ def record(options: argparse.Namespace) -> int:
 
 def info(options: argparse.Namespace) -> int:
     """`bag info`."""
+    from pace_ros.bags.info import describe  # noqa: PLC0415  what it needs may be missing
+
     console = Console(highlight=False)
     for path in options.bags:
         found = describe(path)
@@ -138,6 +143,8 @@ def replay(options: argparse.Namespace) -> int:
     """`bag replay`."""
     if options.all and options.compare:
         raise BagError('--compare needs the turns of a running node: it goes with the inputs, not with --all.')
+    from pace_ros.bags.script import read_script  # noqa: PLC0415  what it needs may be missing
+
     script = read_script(options.bag, everything=options.all)
     from pace_ros.ros import bag_replay  # noqa: PLC0415  ROS is needed for nothing else here
 
@@ -200,10 +207,21 @@ def main() -> None:
     except BagError as error:
         sys.stderr.write(f'{error}\n')
         sys.exit(REFUSED)
+    except ImportError as error:
+        sys.stderr.write(f'{lacking(options.command, error)}\n')
+        sys.exit(REFUSED)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except BrokenPipeError:  # whoever read has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def lacking(command: str, error: ImportError) -> str:
+    """What to do about a package that is missing, in a sentence."""
+    name = (error.name or '').partition('.')[0]
+    if name in ROS:
+        return f'bag {command} needs ROS 2 and the built pace_msgs, source their setup files: {error}'
+    return f'bag {command} needs the packages in requirements/study.txt: {error}'
 
 
 def _own(arguments: list[str]) -> list[str]:

@@ -1,6 +1,7 @@
 """Bags as `ros2 bag` writes them: MCAP or SQLite, with the definitions and the offered QoS of every topic."""
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,15 +13,15 @@ from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
 from rosbags.rosbag2.storage_mcap import McapWriter
 from rosbags.rosbag2.storage_sqlite3 import Sqlite3Writer
 
+from pace_ros.bags.bag_error import BagError
 from pace_ros.bags.definitions import Definition, definition
-from pace_ros.bags.storage import BagError
 
 Storage = Literal['mcap', 'sqlite3']
 VERSION: Literal[8, 9] = 9
 
 
 class BagWriter:
-    """A new bag. A context manager; what was flushed survives the end of the process, whatever its cause."""
+    """A new bag. A context manager; what was flushed survives the end of the process and of the machine."""
 
     def __init__(self, path: Path, *, storage: Storage = 'mcap') -> None:
         """Create the folder and the file in it. Raises BagError."""
@@ -30,6 +31,7 @@ class BagWriter:
         try:
             self._writer = Writer(path, version=VERSION, storage_plugin=StoragePlugin[storage.upper()])
             self._writer.open()
+            _names_onto_disk(path, path.parent)
         except WriterError as error:
             raise BagError(f'{path} exists already: name a new folder.') from error
         except OSError as error:
@@ -63,14 +65,15 @@ class BagWriter:
         self.written += 1
 
     def flush(self) -> None:
-        """Hand everything to the operating system: what comes later may be lost, this is not. Raises BagError."""
+        """Put everything onto the disk: what comes later may be lost, this is not. Raises BagError."""
         storage = self._writer.storage
         try:
             if isinstance(storage, McapWriter) and storage.chunk.msgs:
                 storage.close_chunk()
                 storage.bio.flush()
+                os.fsync(storage.bio.fileno())
             elif isinstance(storage, Sqlite3Writer):
-                storage.conn.commit()
+                storage.conn.commit()  # onto the disk, as SQLite does unless told otherwise
         except Exception as error:
             raise self._refused(error) from error
 
@@ -80,6 +83,9 @@ class BagWriter:
             return
         try:
             self._writer.close()
+            for file in self.path.iterdir():
+                _onto_disk(file)
+            _names_onto_disk(self.path, self.path.parent)
         except Exception as error:
             self.abandon()
             raise self._refused(error) from error
@@ -95,3 +101,19 @@ class BagWriter:
     def _refused(self, error: Exception) -> BagError:
         words = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
         return BagError(f'{self.path} cannot be written: {words}. What was written before is kept.')
+
+
+def _onto_disk(path: Path) -> None:
+    """Let a file survive the end of the machine."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _names_onto_disk(*folders: Path) -> None:
+    """The same for the names in folders, where the file system and its permissions allow it."""
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            _onto_disk(folder)

@@ -2,17 +2,22 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from pace_ros.clock import Clock, SystemClock
 from pace_ros.embodiment.audio import Audio, leading_silence
 from pace_ros.embodiment.level import Level, Meter
 from pace_ros.embodiment.sink import Sink
-from pace_ros.embodiment.tts import Synthesizer
+from pace_ros.embodiment.tts import SpeechError, Synthesizer
 from pace_ros.turn import Content
 
+log = logging.getLogger(__name__)
 Started = Callable[[float], None]
+DISTRUST = 30.0  # s
 
 
 @dataclass(frozen=True)
@@ -94,12 +99,19 @@ class LocalSpeaker:
 
 
 class PreferredSpeaker:
-    """The robot's own speech while it is there, else ours."""
+    """The robot's own speech while it is there, else ours.
 
-    def __init__(self, preferred: Speaker, is_there: Callable[[], bool], other: Speaker) -> None:
+    After an error of the robot's own ours speaks for ``distrust`` (s), as far as it can.
+    """
+
+    def __init__(self, preferred: Speaker, is_there: Callable[[], bool], other: Speaker, *,
+                 distrust: float = DISTRUST, clock: Clock | None = None) -> None:
         self._preferred = preferred
         self._is_there = is_there
         self._other = other
+        self._distrust = distrust
+        self._clock = clock or SystemClock()
+        self._distrusted_until = -math.inf
 
     @property
     def name(self) -> str:
@@ -108,15 +120,31 @@ class PreferredSpeaker:
 
     async def prepare(self, text: str, locale: str) -> Sentence:
         """Let the one that will speak prepare. Raises SpeechError."""
-        return await self._now().prepare(text, locale)
+        speaker = self._now()
+        try:
+            return await speaker.prepare(text, locale)
+        except SpeechError:
+            if speaker is self._preferred or not self._is_there():
+                raise
+            return await self._preferred.prepare(text, locale)  # ours cannot speak: it gets another chance
 
     async def say(self, sentence: Sentence, cue: Cue, started: Started) -> None:
         """Speak by whoever has prepared the sentence. Raises SpeechError."""
-        await (self._preferred if sentence.audio is None else self._other).say(sentence, cue, started)
+        ours = sentence.audio is not None
+        try:
+            await (self._other if ours else self._preferred).say(sentence, cue, started)
+        except SpeechError:
+            if ours:
+                self._distrusted_until = -math.inf
+            elif self._distrust > 0.0:
+                self._distrusted_until = self._clock.monotonic() + self._distrust
+                log.warning('for %g s not %s speaks but %s', self._distrust, self._preferred.name, self._other.name)
+            raise
 
     async def aclose(self) -> None:
         """Free both."""
         await asyncio.gather(self._preferred.aclose(), self._other.aclose())
 
     def _now(self) -> Speaker:
-        return self._preferred if self._is_there() else self._other
+        trusted = self._clock.monotonic() >= self._distrusted_until
+        return self._preferred if trusted and self._is_there() else self._other

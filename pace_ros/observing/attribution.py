@@ -169,6 +169,11 @@ class MotionAttribution(Waiting):
             return ()
         return self._book.of(name).joints
 
+    def _forget(self) -> None:
+        self._motions.clear()
+        for past in (self._held, self._rests, self._shown, self._gestures):
+            past.clear()
+
     # -- deadlines --------------------------------------------------------------------------------------------------
 
     def _deadline(self, command: Command) -> float:

@@ -8,6 +8,7 @@ from enum import Enum
 
 import numpy as np
 
+from pace_ros.clock import BACKWARDS
 from pace_ros.observing.bend import bend_at
 from pace_ros.observing.rise import perceptible_at
 from pace_ros.observing.settings import Motion
@@ -17,7 +18,6 @@ LEAST = 4  # samples in it, where they come slowly
 KEPT = 0.6  # s of samples kept: rest before a motion and its beginning
 MIN_INTERVAL = 0.0035  # s; more than 250 samples a second tell nothing new
 MAX_GAP = 0.25  # s; what happened in a longer one is not known
-BACKWARDS = 1.0  # s; a stamp so much older than the last one: the clock was set back
 REST_TIME = 0.08  # s of quiet that make a rest
 # A rise is fitted once the joint has gone so far (rad) and so many times its noise, in so many samples beyond the
 # noise, or when this time (s) is over.
@@ -82,20 +82,22 @@ class JointMotion:
         self._moved: deque[tuple[float, float]] = deque(maxlen=64)  # begin and end of past motions
         self._restart()
 
+    def forget(self) -> None:
+        """The clock was set back: forget what moved when, not how noisy the joint is."""
+        self._restart()
+        self._moved.clear()
+
     def _restart(self) -> None:
         self._raw: deque[tuple[float, float]] = deque(maxlen=3)
         self._times: deque[float] = deque()
         self._positions: deque[float] = deque()
         self._speeds: deque[tuple[float, float]] = deque()
         self._state = _State.REST
-        self._rest_since = -math.inf
-        self._quiet_since = math.nan
-        self._declared = math.nan
-        self._exceeding = 0
+        self._rest_since, self._exceeding = -math.inf, 0
+        self._quiet_since = self._declared = self._began = math.nan
         self._direction = 1.0
         self._peak = 0.0
         self._trough = (math.nan, math.inf)  # when and how slow the joint was after its peak speed
-        self._began = math.nan
 
     @property
     def high(self) -> float:
@@ -121,7 +123,9 @@ class JointMotion:
             return None
         if self._raw:
             step = time - self._raw[-1][0]
-            if step > MAX_GAP or step < -BACKWARDS:
+            if step < -BACKWARDS:
+                self.forget()
+            elif step > MAX_GAP:
                 self._finish(self._raw[-1][0])
                 self._restart()
             elif step < MIN_INTERVAL:

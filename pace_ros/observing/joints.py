@@ -1,10 +1,10 @@
 """Every joint of the robot, as they appear."""
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
+from pace_ros.clock import Forward
 from pace_ros.observing.joint_motion import JointMotion, MotionOnset
 from pace_ros.observing.settings import Motion
 
@@ -15,16 +15,27 @@ def matches(joint: str, patterns: Iterable[str]) -> bool:
 
 
 class Joints:
-    """A motion detector for each joint that has been heard of. ``latest`` is the youngest stamp (s, ROS time)."""
+    """A motion detector for each joint that has been heard of."""
 
     def __init__(self, settings: Motion) -> None:
         self._settings = settings
         self._motions: dict[str, JointMotion] = {}
-        self.latest = -math.inf
+        self._time = Forward()
+
+    @property
+    def latest(self) -> float:
+        """The youngest stamp (s, ROS time), minus infinity before the first."""
+        return self._time.now
+
+    def forget(self) -> None:
+        """The clock was set back: forget what moved when."""
+        self._time = Forward()
+        for motion in self._motions.values():
+            motion.forget()
 
     def update(self, time: float, names: Sequence[str], positions: Sequence[float]) -> list[MotionOnset]:
         """Take the positions (rad) at ``time`` (s); names without a position are passed over."""
-        self.latest = time
+        self._time.goes_on(time)
         onsets = []
         for name, position in zip(names, positions, strict=False):
             if name not in self._motions:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from pace_ros.clock import Forward
 from pace_ros.embodiment.gestures import GestureBook
 from pace_ros.observing.attribution import HOLD, MotionAttribution
 from pace_ros.observing.command import Command, Observation
@@ -23,7 +24,7 @@ class Observer:
     """Every method takes instants in s of ROS time and returns the observations that are certain by then.
 
     What depends on messages of several topics is decided a moment later than it happened, so that their order of
-    arrival does not matter.
+    arrival does not matter. ``time_is`` is to be called before any other method.
     """
 
     def __init__(self, settings: ObserverSettings, book: GestureBook) -> None:
@@ -33,7 +34,18 @@ class Observer:
         self._sounds = SoundOnsets(settings.sound)
         self._motion = MotionAttribution(settings, book, self._joints, self._stops)
         self._speech = SpeechAttribution(settings.sound, self._sounds, self._stops)
-        self._now = (math.nan, 0.0)  # last ROS time, and when it went on (steady)
+        self._time = Forward()
+        self._tick = (math.nan, 0.0)  # ROS time at the last tick, and when it went on (steady)
+
+    def time_is(self, now: float) -> list[Observation]:
+        """ROS time now; where it has been set back all that was known of the time before is given up."""
+        if self._time.goes_on(now):
+            return []
+        why = 'the clock was set back'
+        told = self._motion.forget(why) + self._speech.forget(why)
+        for part in (self._stops, self._joints, self._sounds):
+            part.forget()
+        return told
 
     def hear_onset(self, onset: Onset, stamp: float, *, steady: float) -> list[Observation]:
         """An onset was published; ``steady`` (s) is now on a steady clock."""
@@ -52,6 +64,11 @@ class Observer:
         """A turn has ended."""
         if outcome in STOPPED:
             self._stops.turn_stopped(turn_id, stamp, STOPPED[outcome])
+
+    def hear_speech(self, turn_id: str, outcome: str, stamp: float) -> None:
+        """A turn's speech is over; a turn whose record says that it was answered may have been silenced since."""
+        if outcome == 'stopped':
+            self._stops.turn_stopped(turn_id, stamp, 'silenced')
 
     def hear_gesture(self, turn_id: str, name: str, stamp: float) -> None:
         """A gesture was commanded; only a return to rest is news, the others have their onsets."""
@@ -78,10 +95,11 @@ class Observer:
 
         While ROS time stands still (``now`` unchanged) deadlines run on the steady clock.
         """
-        if now != self._now[0]:
-            self._now = (now, steady)
-        frozen = steady - self._now[1] > FROZEN
-        told: list[Observation] = []
+        told = self.time_is(now)
+        now = self._time.now
+        if now != self._tick[0]:
+            self._tick = (now, steady)
+        frozen = steady - self._tick[1] > FROZEN
         for part, heard, hold in ((self._motion, self._joints, HOLD), (self._speech, self._sounds, 0.0)):
             patience = GRACE + hold
             late = part.overdue(now - patience)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pace_ros.clock import BACKWARDS
 from pace_ros.observing.settings import Sound
 from pace_ros.turn import Content
 
@@ -16,7 +17,6 @@ FEW_HOPS = 40
 FLOOR_PERCENTILE = 10.0
 CONFIRMED = 2  # loud hops running: a click is shorter
 HYSTERESIS = 0.5  # sound has ended below this share of the threshold
-BACKWARDS = 1.0  # s; a stamp so much older than the last one: the clock was set back
 KEPT = 1000  # sentences
 
 
@@ -60,12 +60,19 @@ class SoundOnsets:
         """Whether there was sound at that instant, as far as is known, shortly after it."""
         return self._sounded >= time
 
+    def forget(self) -> None:
+        """The clock was set back: forget what sounded when, not how loud the room is."""
+        self.latest = self._sounded = -math.inf
+        self._open = None
+        self._known.clear()
+        self._loud.clear()
+
     def update(self, stamp: float, hop: float, rms: Sequence[float], marks: Sequence[Mark] = ()) -> list[SoundOnset]:
         """Take the levels (0..1) of hops of ``hop`` s from ``stamp`` (s) on; those known already are passed over."""
         if not (math.isfinite(stamp) and hop > 0):
             return []
         if stamp < self.latest - BACKWARDS:
-            self.latest = self._sounded = -math.inf
+            self.forget()
         self._marked = self._marked or bool(marks)
         threshold = self.threshold()
         onsets = []

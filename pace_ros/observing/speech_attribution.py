@@ -78,6 +78,11 @@ class SpeechAttribution(Waiting):
         how = 'at its marker' if sound.mark is not None else 'after quiet'
         return [observed(command, sound.time, f'{sound.level:.0f} dB {how}')]
 
+    def _forget(self) -> None:
+        self._marked.clear()
+        self._unmarked.clear()
+        self._commanded.clear()
+
     def _end(self, command: Command) -> float:
         return min(command.due + self._settings.deadline, self._stops.of(command)[0] + self._stops.margin)
 

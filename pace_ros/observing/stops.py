@@ -19,8 +19,14 @@ class Stops:
         self._conversations: dict[str, tuple[str, float]] = {}  # its latest turn, and when its utterance was received
         self._rest = -math.inf
 
+    def forget(self) -> None:
+        """The clock was set back: no instant known means anything any more."""
+        self._turns.clear()
+        self._conversations.clear()
+        self._rest = -math.inf
+
     def turn_stopped(self, turn_id: str, time: float, why: str) -> None:
-        """The turn was pre-empted or cancelled."""
+        """The turn was pre-empted or cancelled, or its speech was cut off."""
         if turn_id not in self._turns or time < self._turns[turn_id][0]:
             self._turns[turn_id] = (time, why)
         while len(self._turns) > KEPT:

@@ -25,6 +25,15 @@ class Waiting(ABC):
         self._pending = [each for each in self._pending if each not in commands]
         return [not_observed(each, why or self._reason(each)) for each in commands]
 
+    def forget(self, why: str) -> list[Observation]:
+        """Give up every command, and forget what came before."""
+        self._forget()
+        return self.give_up(self.pending(), why)
+
+    @abstractmethod
+    def _forget(self) -> None:
+        """Forget all but the commands that are waited for."""
+
     @abstractmethod
     def _end(self, command: Command) -> float:
         """Until when it is waited for (s, ROS time)."""

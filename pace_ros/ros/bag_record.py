@@ -7,32 +7,35 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import rclpy
-from rcl_interfaces.srv import GetParameters
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
+from rclpy.subscription import Subscription
 from rich.console import Console
 from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, QosReliability, QosTime
 
+from pace_ros.bags.bag_error import BagError
 from pace_ros.bags.recording import Heard, Recording
-from pace_ros.bags.redaction import TextPermission
-from pace_ros.bags.session import Choice, resolved
-from pace_ros.bags.storage import BagError
+from pace_ros.bags.session import Choice
+from pace_ros.bags.text_permissions import TextPermissions
 from pace_ros.bags.writing import BagWriter
 from pace_ros.ros.handshake import Handshake
 from pace_ros.ros.logs import forward_logs
+from pace_ros.ros.speakers import Speakers
 
 POLL = 0.2  # s between looks at the graph
 SETTLE = 0.5  # s without anything new: the other ends of new connections know of them then
-TEXT_PERIOD = 5.0  # s between questions whether words may be kept
+GREETING = 10.0  # s without anything new: whoever has not answered by then will not
 LINGER = 0.3  # s: what was published before the signal is still on its way
 DEPTH = 2000
+INFORMED = hasattr(Subscription, 'CallbackType')  # whether rclpy tells when a message came (from Iron on)
 
 
 def message_class(kind: str) -> Any:
@@ -69,8 +72,22 @@ def hearing_all(profiles: list[QoSProfile]) -> QoSProfile:
     )
 
 
+def stamped(hear: Callable[[bytes, int], None], *, informed: bool = INFORMED) -> Callable[..., None]:
+    """A callback of a raw subscription that passes the data on with the time they came (ns since the epoch)."""
+    def with_info(data: bytes, info: dict[str, Any]) -> None:
+        hear(data, info.get('received_timestamp') or time.time_ns())
+
+    def without_info(data: bytes) -> None:
+        hear(data, time.time_ns())
+
+    return with_info if informed else without_info
+
+
 class Recorder:
-    """Subscribes to what is chosen as it appears. ``hearing`` is set once all present publishers of a session are."""
+    """Subscribes to what is chosen as it appears. ``hearing`` is set once all present publishers of a session are.
+
+    ``error`` says why nothing is heard any more.
+    """
 
     def __init__(self, node: Node, recording: Recording, choice: Choice, text: str) -> None:
         self._node = node
@@ -82,42 +99,44 @@ class Recorder:
         self._handshake: Handshake | None = None
         self._told: set[tuple[str, str]] = set()
         self._since = 0.0
-        self._asked = -TEXT_PERIOD
-        self._text = TextPermission(text, now=time.monotonic())
+        self._text = TextPermissions(text, now=time.monotonic())
+        self._speakers = Speakers(node, self._text)
         self.hearing = threading.Event()
-        recording.keep_text = self._text.keeps(time.monotonic())
-        service = resolved('dialogue/get_parameters', choice.namespace)
-        self._parameters = node.create_client(GetParameters, service)
+        self.error = ''
 
     def poll(self) -> None:
         """Look at the graph: subscribe to what is new, and anew where a publisher would not be heard."""
         now = time.monotonic()
-        self._ask_for_text(now)
+        self._speakers.poll(now)
         for topic, kinds in self._node.get_topic_names_and_types():
             if self._choice.has(topic):
                 for kind in kinds:
                     self._attend(topic, kind)
-        if not self.hearing.is_set() and self._since and now >= self._since + SETTLE and self._text.settled(now):
+        if not self.hearing.is_set() and self._since and now >= self._since + SETTLE:
             self._greet(now)
 
     def _greet(self, now: float) -> None:
-        """Hear for certain once the robot's node, if there is one, knows of every subscription."""
-        turn = resolved('turn', self._choice.namespace)
-        if not self._node.count_publishers(turn):
-            self.hearing.set()
-            return
-        self._handshake = self._handshake or Handshake(self._node, turn)
-        if self._handshake.poll(now):
-            self.hearing.set()
+        """Hear for certain once the robots' nodes, if there are any, know of every subscription."""
+        if self._speakers.topics:
+            self._handshake = self._handshake or Handshake(self._node, *self._speakers.topics)
+        met = self._handshake is None or self._handshake.poll(now)
+        if met and self._text.settled(now):
+            self._begin()
+        elif now >= self._since + GREETING:
+            silent = ', '.join(name or 'a node without a name' for name in self._text.silent)
+            self._node.get_logger().warning(
+                f'{silent or ", ".join(sorted(self._speakers.topics))}: no answer to a question for parameters; '
+                'its first messages may be missing, and what was said is left out unless --text keep is given')
+            self._begin()
 
-    def _ask_for_text(self, now: float) -> None:
-        present = self._parameters.service_is_ready()
-        self._text.look(present=present)
-        if present and (now >= self._asked + TEXT_PERIOD or not self._text.settled(now)):
-            self._asked = now
-            request = GetParameters.Request(names=['record.text'])
-            self._parameters.call_async(request).add_done_callback(self._on_text)
-        self._recording.keep_text = self._text.keeps(now)
+    def _begin(self) -> None:
+        self._part()
+        self.hearing.set()
+
+    def _part(self) -> None:
+        if self._handshake is not None:
+            self._handshake.close()
+            self._handshake = None
 
     def _attend(self, topic: str, kind: str) -> None:
         ends = self._node.get_publishers_info_by_topic(topic)
@@ -127,7 +146,7 @@ class Recorder:
             if self._choice.tells(topic) and (topic, kind) not in self._told:
                 self._told.add((topic, kind))
                 self._since = time.monotonic()
-                self._handshake = None
+                self._part()
         wanted, ear = hearing_all(profiles), self._ears.get((topic, kind))
         if ear is None:
             if profiles or self._choice.is_input(topic):
@@ -137,12 +156,12 @@ class Recorder:
             self._subscribe(topic, kind, wanted)
 
     def _subscribe(self, topic: str, kind: str, profile: QoSProfile) -> None:
-        def hear(data: bytes, info: dict[str, Any]) -> None:
-            stamp = info.get('received_timestamp') or time.time_ns()
-            self._recording.put(Heard(topic, kind, stamp, data, self._qos.get(topic, ())))
+        def hear(data: bytes, stamp: int) -> None:
+            words = self._text.keeps(topic, time.monotonic())
+            self._recording.put(Heard(topic, kind, stamp, data, self._qos.get(topic, ()), words))
 
         try:
-            ear = self._node.create_subscription(message_class(kind), topic, hear, profile, raw=True)
+            ear = self._node.create_subscription(message_class(kind), topic, stamped(hear), profile, raw=True)
         except ImportError as error:
             if topic not in self._refused:
                 self._refused.add(topic)
@@ -150,16 +169,15 @@ class Recorder:
             return
         self._ears[topic, kind] = ear
 
-    def _on_text(self, future: Any) -> None:
-        answer = future.result()
-        if answer is not None and answer.values and answer.values[0].type:
-            self._text.answered(keep=bool(answer.values[0].bool_value))
-            self._recording.keep_text = self._text.keeps(time.monotonic())
-
     @property
     def topics(self) -> int:
         """Topics that are listened to."""
         return len(self._ears)
+
+    @property
+    def without_text(self) -> bool:
+        """Whether words of anybody are left out."""
+        return self._text.withheld
 
 
 def _demands(profile: QoSProfile) -> set[str]:
@@ -174,7 +192,7 @@ def _demands(profile: QoSProfile) -> set[str]:
 def progress(recorder: Recorder, recording: Recording, began: float) -> str:
     """One line of how it goes."""
     lost = f', {recording.lost} lost' if recording.lost else ''
-    words = '' if recording.keep_text else ', without text'
+    words = ', without text' if recorder.without_text else ''
     return (f'{time.monotonic() - began:6.0f} s  {recorder.topics} topics  {recording.written} messages  '
             f'{recording.bytes / 1e6:.1f} MB{lost}{words}')
 
@@ -186,7 +204,7 @@ def attend(recorder: Recorder, recording: Recording, stop: threading.Event, out:
     with console.status('') as line:
         if not console.is_terminal:
             line.stop()
-        while not stop.is_set() and not recording.error:
+        while not (stop.is_set() or recording.error or recorder.error):
             recorder.poll()
             if recorder.hearing.is_set() and not said:
                 said = True
@@ -216,9 +234,9 @@ def run(options: argparse.Namespace) -> int:
     forward_logs(node.get_logger())
     executor = SingleThreadedExecutor()
     executor.add_node(node)
-    spinner = threading.Thread(target=_spin, args=(executor,), name='ros', daemon=True)
-    spinner.start()
     recorder = Recorder(node, recording, choice, options.text)
+    spinner = threading.Thread(target=spin, args=(executor, recorder), name='ros', daemon=True)
+    spinner.start()
     console, began = Console(highlight=False), time.monotonic()
     attend(recorder, recording, stop, options.out, console)
     time.sleep(LINGER)
@@ -228,13 +246,16 @@ def run(options: argparse.Namespace) -> int:
     console.print(progress(recorder, recording, began).strip())
     node.destroy_node()
     rclpy.try_shutdown()
-    if recording.error:
-        sys.stderr.write(f'{recording.error}\n')
-    return int(bool(recording.error))
+    errors = [error for error in (recorder.error, recording.error) if error]
+    sys.stderr.writelines(f'{error}\n' for error in errors)
+    return int(bool(errors))
 
 
-def _spin(executor: SingleThreadedExecutor) -> None:
+def spin(executor: SingleThreadedExecutor, recorder: Recorder) -> None:
+    """Hear until the executor ends; anything else that ends it is the recorder's ``error``."""
     try:
         executor.spin()
     except ExternalShutdownException:
         return
+    except Exception as error:  # the thread's last word: without it the recorder would go on for nothing
+        recorder.error = f'Nothing is heard any more: {error!r}. What was written before is kept.'

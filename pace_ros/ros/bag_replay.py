@@ -138,6 +138,7 @@ class Player:
 
     def close(self) -> None:
         """End the executor."""
+        self._handshake.close()
         self._executor.shutdown(timeout_sec=0.5)
 
     def _publish(self, step: Step, clock: BagClock, now: float) -> None:

@@ -1,6 +1,7 @@
-"""Knowing that another node knows of this one's publishers and subscriptions, which discovery does not tell."""
+"""Knowing that other nodes know of this one's publishers and subscriptions, which discovery does not tell."""
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from rcl_interfaces.srv import GetParameters
@@ -9,39 +10,48 @@ from rclpy.node import Node
 REPEAT = 0.5  # s between requests that may have been sent too early
 
 
-class Handshake:
-    """A round trip to the node that publishes a topic, over a service client made last.
+def full_name(end: Any) -> str:
+    """The full name of the node behind an endpoint; empty as long as it is not known, a little after the endpoint."""
+    return '' if end.node_name.startswith('_') else f'{end.node_namespace.rstrip("/")}/{end.node_name}'
 
-    Endpoints are announced in the order in which they were made, so whoever answers this client knows all that this
+
+class Handshake:
+    """A round trip to each node that publishes one of some topics, over service clients made last.
+
+    Endpoints are announced in the order in which they were made, so whoever answers such a client knows all that this
     node had made before it.
     """
 
-    def __init__(self, node: Node, topic: str) -> None:
-        """``topic`` is one that the other node publishes."""
+    def __init__(self, node: Node, *topics: str) -> None:
+        """``topics`` are those that the other nodes publish."""
         self._node = node
-        self._topic = topic
-        self._client: Any = None
-        self._sent = 0.0
-        self.answered = False
+        self._topics = topics
+        self._clients: dict[str, Any] = {}
+        self._sent: dict[str, float] = {}
+        self._met: set[str] = set()
 
     def poll(self, now: float) -> bool:
-        """Send or repeat the request where the other node is there; says whether it has answered. ``now`` is in s."""
-        if self._client is None:
-            ends = self._node.get_publishers_info_by_topic(self._topic)
-            if not ends or ends[0].node_name.startswith('_'):  # its name comes a little later
-                return False
-            name = f'{ends[0].node_namespace.rstrip("/")}/{ends[0].node_name}/get_parameters'
-            self._client = self._node.create_client(GetParameters, name)
-        if not self.answered and now >= self._sent + REPEAT and self._client.service_is_ready():
-            self._sent = now
-            self._client.call_async(GetParameters.Request()).add_done_callback(self._on_answer)
-        return self.answered
+        """Send or repeat requests; says whether somebody has answered, and everybody who can. ``now`` is in s."""
+        ends = (end for topic in self._topics for end in self._node.get_publishers_info_by_topic(topic))
+        names = {name for end in ends if (name := full_name(end))}
+        waiting = False
+        for name in names - self._met:
+            if name not in self._clients:
+                self._clients[name] = self._node.create_client(GetParameters, f'{name}/get_parameters')
+            if not self._clients[name].service_is_ready():
+                continue
+            waiting = True
+            if now >= self._sent.get(name, 0.0) + REPEAT:
+                self._sent[name] = now
+                future = self._clients[name].call_async(GetParameters.Request())
+                future.add_done_callback(partial(self._on_answer, name))
+        return bool(self._met) and not waiting
 
     def close(self) -> None:
-        """Take the client down."""
-        if self._client is not None:
-            self._node.destroy_client(self._client)
-            self._client = None
+        """Take the clients down."""
+        for client in self._clients.values():
+            self._node.destroy_client(client)
+        self._clients.clear()
 
-    def _on_answer(self, _future: Any) -> None:
-        self.answered = True
+    def _on_answer(self, name: str, _future: Any) -> None:
+        self._met.add(name)

@@ -9,6 +9,7 @@ from pace_msgs import msg
 from pace_ros.config import Config
 from pace_ros.embodiment import LocalSpeaker, PreferredSpeaker, Pyttsx3Synthesizer, open_sink
 from pace_ros.embodiment.gestures import GestureBook
+from pace_ros.embodiment.speaker import DISTRUST
 from pace_ros.places import or_packaged
 from pace_ros.ros.adapters import ActionSpeaker, LookAt, PlayMotion, PointHead, Voices
 from pace_ros.ros.publishers import Publishers
@@ -34,7 +35,10 @@ class Limbs:
         self._tts = ActionSpeaker(node, names.tts, wait)
         sink = open_sink(now.speech.sink, now.speech.device, lambda: config().speech.latency, outlet.audio)
         local = LocalSpeaker(Pyttsx3Synthesizer(now.speech.rate), sink, outlet.level)
-        self.speaker = PreferredSpeaker(self._tts, self._tts.available, local)
+        audible = sink.name != 'null'  # a voice nobody hears stands in for none
+        self.speaker = PreferredSpeaker(
+            self._tts, self._tts.available, local, distrust=DISTRUST if audible else 0.0
+        )
         self._gaze = (LookAt(node, names.look_at, wait), PointHead(node, names.point_head, wait))
         self._motion = PlayMotion(node, names.play_motion, wait, book, skip_planning=names.skip_planning)
         self._voices = Voices(node, names.voices, on_utterance, on_speaking)

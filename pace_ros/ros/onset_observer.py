@@ -44,6 +44,7 @@ class OnsetObserver(Node):
         self._onset = self.create_publisher(msg.Onset, 'onset', EVENTS, **self._qos)
         self._hear(msg.Onset, 'onset', self._on_onset, EVENTS)
         self._hear(msg.Turn, 'turn', self._on_turn, EVENTS)
+        self._hear(msg.SpeechState, 'speech_state', self._on_speech, EVENTS)
         self._hear(msg.Gesture, 'gesture', self._on_gesture, EVENTS)
         self._hear(JointState, 'joint_states', self._on_joints, levels)
         if settings.sound.source == 'microphone':
@@ -57,7 +58,11 @@ class OnsetObserver(Node):
         )
 
     def _hear(self, kind: type, topic: str, callback: Any, qos: QoSProfile) -> None:
-        self.create_subscription(kind, topic, callback, qos, **self._qos)
+        def heard(message: Any) -> None:
+            self._tell(self._observer.time_is(self._now()))
+            callback(message)
+
+        self.create_subscription(kind, topic, heard, qos, **self._qos)
 
     def close(self) -> None:
         """Report what is still waited for."""
@@ -71,6 +76,10 @@ class OnsetObserver(Node):
     def _on_turn(self, message: msg.Turn) -> None:
         if message.outcome in set(Outcome):
             self._observer.hear_turn(message.turn_id, Outcome(message.outcome), seconds(message.header.stamp))
+
+    def _on_speech(self, message: msg.SpeechState) -> None:
+        if not message.speaking:
+            self._observer.hear_speech(message.turn_id, message.outcome, seconds(message.header.stamp))
 
     def _on_gesture(self, message: msg.Gesture) -> None:
         self._observer.hear_gesture(message.turn_id, message.name, seconds(message.header.stamp))
@@ -92,8 +101,11 @@ class OnsetObserver(Node):
         self._tell(self._observer.hear_level(begin, HOP, rms))
 
     def _on_tick(self) -> None:
-        now = self.get_clock().now().nanoseconds * 1e-9
-        self._tell(self._observer.tick(now, steady=time.monotonic()))
+        self._tell(self._observer.tick(self._now(), steady=time.monotonic()))
+
+    def _now(self) -> float:
+        """ROS time (s)."""
+        return float(self.get_clock().now().nanoseconds) * 1e-9
 
     def _tell(self, observations: Iterable[Observation]) -> None:
         for each in observations:

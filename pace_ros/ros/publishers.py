@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
@@ -18,6 +19,8 @@ from pace_ros.ros import conversions
 from pace_ros.ros.parameters import NodeConfig
 from pace_ros.ros.qos import EVENTS, SENSOR, STATE
 from pace_ros.turn import FrameKind, Onset, ResponseFrame, SpeechState, TurnRecord
+
+T = TypeVar('T')
 
 
 class Publishers:
@@ -88,7 +91,7 @@ class Publishers:
         target.point.z += up
         self._gaze.publish(target)
         for each in self.gaze_followers:
-            each(target)
+            self._follow(each, target)
 
     def gesture(self, turn_id: str, name: str) -> None:
         """Publish a gesture by name."""
@@ -96,7 +99,7 @@ class Publishers:
         message.header.stamp = self._now()
         self._gesture.publish(message)
         for each in self.gesture_followers:
-            each(name)
+            self._follow(each, name)
 
     def rest(self) -> None:
         """Publish that whatever moves goes back to rest; it belongs to no turn."""
@@ -135,6 +138,13 @@ class Publishers:
             self._node.destroy_lifecycle_publisher(publisher)
         for publisher in (self._state, self._diagnostics):
             self._node.destroy_publisher(publisher)
+
+    def _follow(self, follower: Callable[[T], None], what: T) -> None:
+        """A body that cannot follow stops no answer."""
+        try:
+            follower(what)
+        except Exception as error:
+            self._node.get_logger().error(f'the body does not follow: {error!r}', once=True)
 
     def _now(self) -> Time:
         return self._node.get_clock().now().to_msg()

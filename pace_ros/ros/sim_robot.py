@@ -14,6 +14,7 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 from sensor_msgs.msg import JointState
 
 from pace_msgs import msg
+from pace_ros.clock import Forward
 from pace_ros.ros.conversions import content_of, level_message, seconds, stamp_of
 from pace_ros.ros.declared import declare_tree
 from pace_ros.ros.plain_node import run_node
@@ -34,7 +35,9 @@ class SimRobotNode(Node):
         self._said: set[str] = set()
         self._commands = 0
         self._encoders = Encoders(self.settings.sensors)
-        self._begin(self._now())
+        self._forward = Forward()
+        self._forward.goes_on(self._now())
+        self._begin(self._forward.now)
         self._speak()
         self._listen()
         self.create_timer(1.0 / self.settings.sensors.rate, self._sense)
@@ -44,7 +47,6 @@ class SimRobotNode(Node):
 
     def _begin(self, now: float) -> None:
         sound = self.settings.sound
-        self._last = now
         self._body = Body(self.settings, now)
         self._loudspeaker = Loudspeaker(now, latency=sound.latency, audible=self.settings.perceptible.amplitude)
 
@@ -140,13 +142,12 @@ class SimRobotNode(Node):
         return float(self.get_clock().now().nanoseconds) * 1e-9
 
     def _time(self) -> float:
-        """ROS time (s); when it jumps back, as a replay does that starts anew, so does the robot."""
-        now = self._now()
-        if now < self._last:
-            self.get_logger().warning(f'time went back by {self._last - now:.3f} s: the robot starts anew')
+        """ROS time (s), which only goes forward; when it is set back, as by a replay, the robot starts anew."""
+        last, now = self._forward.now, self._now()
+        if not self._forward.goes_on(now):
+            self.get_logger().warning(f'time went back by {last - now:.3f} s: the robot starts anew')
             self._begin(now)
-        self._last = now
-        return now
+        return self._forward.now
 
 
 def truth_message(shown: Shown) -> msg.Onset:

@@ -102,8 +102,11 @@ class Visitors:
                 and all(self.node.count_publishers(ear.topic_name) for ear in self._ears)
             )
 
-        if not self.until(there, timeout) or not self.until(lambda: met.poll(time.monotonic()), timeout):
-            raise RobotAbsent('The robot is not there: dialogue node and a loudspeaker are needed.')
+        try:
+            if not self.until(there, timeout) or not self.until(lambda: met.poll(time.monotonic()), timeout):
+                raise RobotAbsent('The robot is not there: dialogue node and a loudspeaker are needed.')
+        finally:
+            met.close()
         self.until(lambda: False, SETTLE)
 
     def until(self, condition: Callable[[], object], timeout: float) -> bool:

@@ -39,9 +39,10 @@ def latencies(turns: pd.DataFrame, onsets: pd.DataFrame) -> pd.DataFrame:
 
     ``ptfr``: first onset of an informative answer (an apology is none). ``filler``: first filler. ``pl``: the earlier
     of the two, PL^m. ``response``: the same, apologies included. ``acknowledgement``: first nod or look. ``sign``:
-    first of all these. ``ptfr_end`` and ``pl_end`` count from the utterance's own stamp, where it has one: beside the
-    others, never mixed with them. Modality EARLIEST is the earliest over modalities. A turn has a row for each view and modality
-    that its own session (robot and file) measured at all: so a row of NaN is a turn in which it was missing.
+    first of all these. ``ptfr_end`` and ``pl_end`` count from the utterance's own stamp, where it has one: beside
+    the others, never mixed with them. Modality EARLIEST is the earliest over modalities. A turn has a row for each
+    view and modality that its own session (robot and file) measured at all: so a row of NaN is a turn in which it
+    was missing.
     """
     shown = _views(onsets)
     shown = pd.concat([shown, shown.loc[shown['view'] != 'AUDIBLE'].assign(modality='EARLIEST')], ignore_index=True)

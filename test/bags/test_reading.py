@@ -2,8 +2,11 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -14,7 +17,7 @@ from pace_ros.bags import BagError, BagWriter, is_bag, read_messages
 from pace_ros.bags.session import TURN
 from pace_ros.bags.writing import Storage
 
-PUBLIC = Path('/work/shared/data/rosbags')
+PUBLIC = Path(__file__).resolve().parents[3] / 'shared/data/rosbags'
 public = pytest.mark.skipif(not PUBLIC.is_dir(), reason='the public bags are not on this machine')
 HELLOS = [f'Hello, world! {number}' for number in range(10)]
 
@@ -162,3 +165,60 @@ def test_float_fields_keep_nan(tmp_path: Path) -> None:
     [message] = read_messages(tmp_path / 'bag')
     assert message.message.ptfr != message.message.ptfr
     assert message.message.answer == '云雀'
+
+
+def test_a_bag_that_may_not_be_read_is_refused_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(tmp_path / 'bag', (0.0, said('hello')))
+    (tmp_path / 'cut').mkdir()
+
+    def forbidden(_path: Path, *_arguments: object) -> object:
+        raise PermissionError(13, 'Permission denied')
+
+    with monkeypatch.context() as changed:
+        changed.setattr(Path, 'open', forbidden)
+        with pytest.raises(BagError, match=r'bag\.mcap cannot be read: Permission denied\.$'):
+            list(read_messages(tmp_path / 'bag' / 'bag.mcap'))
+    monkeypatch.setattr(Path, 'iterdir', forbidden)
+    with pytest.raises(BagError, match=r'cut cannot be read: Permission denied\.$'):
+        list(read_messages(tmp_path / 'cut'))
+
+
+WITHOUT = """
+import sys
+for name in sys.argv[1].split(','):
+    sys.modules[name] = None
+from pathlib import Path
+"""
+
+
+def without(packages: str, code: str, *arguments: object) -> str:
+    """What a process prints that lacks these packages."""
+    done = subprocess.run([sys.executable, '-c', WITHOUT + code, packages, *map(str, arguments)], capture_output=True,
+                          text=True, timeout=60, check=True, env={**os.environ, 'PYTHONPATH': ':'.join(sys.path)})
+    return done.stdout
+
+
+def test_only_a_bag_cut_short_needs_mcap(tmp_path: Path) -> None:
+    writer = BagWriter(tmp_path / 'bag')
+    writer.write('/turn', TURN, BEGIN, turn('u1')[2])
+    writer.flush()
+    shutil.copytree(tmp_path / 'bag', tmp_path / 'killed')
+    writer.close()
+    words = without('mcap', """
+from pace_ros.bags import BagError, read_messages
+print(len(list(read_messages(Path(sys.argv[2])))))
+try:
+    list(read_messages(Path(sys.argv[3])))
+except BagError as error:
+    print(error)
+""", tmp_path / 'bag', tmp_path / 'killed')
+    assert words.startswith('1\n')
+    assert 'cut short' in words
+    assert 'requirements/study.txt' in words
+
+
+def test_names_of_topics_need_no_package_at_all() -> None:
+    assert without('mcap,rosbags,numpy,yaml', """
+from pace_ros.bags.session import resolved
+print(resolved('turn', 'robot1'))
+""") == '/robot1/turn\n'

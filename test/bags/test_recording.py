@@ -6,14 +6,15 @@ import threading
 from pathlib import Path
 
 import pytest
-from bag_support import BEGIN, frame, made, said, turn
+from bag_support import BEGIN, content, frame, made, said, turn
 
 from pace_ros.bags import BagError, BagWriter, read_messages
 from pace_ros.bags.recording import Heard, Recording
+from pace_ros.bags.session import TURN
 
 
-def heard(message: tuple[str, str, bytes], time: int = BEGIN) -> Heard:
-    return Heard(*message[:2], time, message[2])
+def heard(message: tuple[str, str, bytes], time: int = BEGIN, *, words: bool = True) -> Heard:
+    return Heard(*message[:2], time, message[2], words=words)
 
 
 def test_everything_put_is_in_the_bag(tmp_path: Path) -> None:
@@ -28,15 +29,22 @@ def test_everything_put_is_in_the_bag(tmp_path: Path) -> None:
 
 def test_words_are_left_out_where_they_may_not_be_kept(tmp_path: Path) -> None:
     recording = Recording(BagWriter(tmp_path / 'bag'))
-    recording.keep_text = False
-    recording.put(heard(said('a secret', alternatives=['a regret'])))
-    recording.put(heard(turn('u1', answer='a secret', reason='L2: refused: a secret')))
-    recording.put(heard(frame('u1', 'a secret')))
-    recording.put(heard(('/onset', 'pace_msgs/msg/Onset', made('pace_msgs/msg/Onset', detail='a secret', elapsed=0.5))))
-    recording.put(heard(('/l2_traffic', 'pace_msgs/msg/L2Traffic', made('pace_msgs/msg/L2Traffic', request='secret'))))
+    onset = made('pace_msgs/msg/Onset', detail='a secret', elapsed=0.5)
+    for message in (
+        said('a secret', alternatives=['a regret']), turn('u1', answer='a secret', reason='L2: refused: a secret'),
+        frame('u1', 'a secret'), ('/onset', 'pace_msgs/msg/Onset', onset),
+        ('/l2_traffic', 'pace_msgs/msg/L2Traffic', made('pace_msgs/msg/L2Traffic', request='secret')),
+        ('/turn', TURN, turn('u2', answer='a secret')[2][:80]),
+    ):
+        recording.put(heard(message, words=False))
+    recording.put(heard(turn('u3', answer='no surprise')))
     recording.close()
-    assert b'secret' not in (tmp_path / 'bag' / 'bag.mcap').read_bytes()
-    messages = {each.topic: each.message for each in read_messages(tmp_path / 'bag')}
+    assert recording.lost == 1  # damaged: nobody knows which of its bytes are words
+    assert b'secret' not in content(tmp_path / 'bag')
+    assert b'no surprise' in content(tmp_path / 'bag')
+    *others, last = read_messages(tmp_path / 'bag')
+    assert last.message.answer == 'no surprise'
+    messages = {each.topic: each.message for each in others}
     assert set(messages) == {'/utterance', '/turn', '/answer', '/onset'}
     assert messages['/turn'].reason == 'L2: refused'
     assert messages['/turn'].ptfr == 0.5

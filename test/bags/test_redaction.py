@@ -1,38 +1,45 @@
-"""When words may be kept."""
+"""Messages without what was said."""
 from __future__ import annotations
 
-from pace_ros.bags.redaction import TextPermission
+from typing import Any
+
+import pytest
+from bag_support import made, turn
+
+from pace_ros.bags.definitions import installed_store
+from pace_ros.bags.redaction import DIAGNOSTICS, without_text
+from pace_ros.bags.session import SPEECH, TURN
 
 
-def test_told_is_told() -> None:
-    for mode, keeps in (('keep', True), ('omit', False)):
-        permission = TextPermission(mode, now=0.0)
-        permission.look(present=True)
-        permission.answered(keep=not keeps)
-        assert permission.settled(0.0)
-        assert permission.keeps(0.0) is keeps
+def read(kind: str, data: bytes | None) -> Any:
+    assert data is not None
+    return installed_store(kind).deserialize_cdr(data, kind)
 
 
-def test_the_node_decides_and_is_silent_until_it_has() -> None:
-    permission = TextPermission('auto', now=0.0)
-    permission.look(present=True)
-    assert not permission.settled(100.0)
-    assert not permission.keeps(100.0)
-    permission.answered(keep=True)
-    assert permission.keeps(100.0)
-    permission.answered(keep=False)
-    assert permission.settled(100.0)
-    assert not permission.keeps(100.0)
+@pytest.mark.parametrize(('outcome', 'kept'), [
+    ('failed: no voice for "a secret": or so', 'failed'), ('spoken', 'spoken'), ('stopped', 'stopped'), ('', '')])
+def test_a_servers_words_on_failed_speech_may_repeat_what_was_said(outcome: str, kept: str) -> None:
+    state = read(SPEECH, without_text(SPEECH, made(SPEECH, turn_id='t1', outcome=outcome, elapsed=0.5)))
+    assert (state.turn_id, state.outcome, state.elapsed) == ('t1', kept, 0.5)
 
 
-def test_without_a_node_nothing_forbids_it_after_a_while() -> None:
-    permission = TextPermission('auto', now=0.0, patience=3.0)
-    assert not permission.settled(2.9)
-    assert permission.keeps(3.0)
-    permission.look(present=True)  # one that comes later is asked first
-    assert not permission.keeps(4.0)
-    permission.answered(keep=True)
-    permission.look(present=False)
-    assert permission.keeps(5.0)
-    permission.look(present=True)
-    assert not permission.keeps(6.0)
+def test_diagnostics_keep_levels_names_and_numbers() -> None:
+    types = installed_store(DIAGNOSTICS).types
+    status, pair = types['diagnostic_msgs/msg/DiagnosticStatus'], types['diagnostic_msgs/msg/KeyValue']
+    values = {'turns running': '3', 'TTFT age': '12 s', 'lambda': '0.250', 'gaze': 'True', 'arm': 'refused: secret'}
+    data = made(DIAGNOSTICS, status=[status(
+        level=2, name='/dialogue: speech', message='tts: secret: cannot be said', hardware_id='/dialogue',
+        values=[pair(key=key, value=value) for key, value in values.items()])])
+    [kept] = read(DIAGNOSTICS, without_text(DIAGNOSTICS, data)).status
+    assert (kept.level, kept.name, kept.message) == (2, '/dialogue: speech', 'tts')
+    assert {each.key: each.value for each in kept.values} == {**values, 'arm': ''}
+
+
+def test_what_holds_no_words_stays_as_it_is_and_what_is_nothing_else_goes() -> None:
+    assert without_text('std_msgs/msg/Bool', b'anything') == b'anything'
+    assert without_text('pace_msgs/msg/L2Traffic', b'anything') is None
+
+
+def test_bytes_that_are_no_such_message_are_not_passed_on() -> None:
+    with pytest.raises(ValueError, match='not a pace_msgs/msg/Turn'):
+        without_text(TURN, turn('u1', answer='a secret')[2][:40])

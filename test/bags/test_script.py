@@ -1,6 +1,7 @@
 """What a bag has to replay."""
 from __future__ import annotations
 
+import logging
 import math
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, Qo
 from pace_ros.bags import BagError, BagWriter
 from pace_ros.bags.definitions import installed_store
 from pace_ros.bags.script import read_script
-from pace_ros.bags.session import SPEECH, UTTERANCE
+from pace_ros.bags.session import FRAME, SPEECH, TURN, UTTERANCE
 
 VOICE = ('/user_speaking', 'std_msgs/msg/Bool', made('std_msgs/msg/Bool', data=True))
 
@@ -102,3 +103,20 @@ def test_nothing_to_say(tmp_path: Path) -> None:
         read_script(written(tmp_path / 'redacted', (0.0, said('')), (1.0, said(''))))
     with pytest.raises(BagError, match='no message'):
         read_script(written(tmp_path / 'empty'), everything=True)
+
+
+def test_damaged_messages_are_left_out_with_one_warning_a_topic(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = written(
+        tmp_path / 'bag', (0.0, said('Rings?', 'anna', 'u1')), (0.1, frame('u1', 'Dust.')),
+        (0.2, frame('u1', 'Ice.', kind=9)), (0.3, ('/answer', FRAME, b'\0\1\0\0')), (0.4, turn('u1')),
+        (1.0, ('/utterance', UTTERANCE, said('Lark?')[2][:30])), (1.1, ('/turn', TURN, turn('u2')[2][:50])),
+        (2.0, said('Heron?', 'anna', 'u3')), (2.1, turn('u3', outcome=9)), (2.2, ('/speech_state', SPEECH, b'\0\1')),
+    )
+    with caplog.at_level(logging.WARNING):
+        script = read_script(path)
+    assert [each.utterance.text for each in script.messages] == ['Rings?', 'Heron?']
+    assert [each and each.frames for each in script.recorded] == [(('ANSWER', 'Dust.'),), None]
+    assert [step.said.number for step in script.steps(1.0)] == [0, 1]
+    assert caplog.text.count('are left out') == 4

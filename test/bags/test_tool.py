@@ -41,3 +41,23 @@ def test_what_cannot_be_done_is_said_in_a_sentence(
     assert run(monkeypatch, 'replay', path, '--all', '--compare') == tool.REFUSED
     assert run(monkeypatch, 'replay', path, '--rate', '0') == 2
     assert 'no number above 0' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('lacks', ['rosbags', 'rclpy'])
+@pytest.mark.parametrize('command', ['record', 'replay', 'info'])
+def test_a_missing_package_is_named_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str, lacks: str
+) -> None:
+    path = written(tmp_path / 'bag', (0.0, said('Rings?')))
+    for name in [name for name in sys.modules if name.startswith(('pace_ros.bags.', 'pace_ros.ros.', 'rosbags'))]:
+        if name != tool.__name__:
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, lacks, None)
+    code = run(monkeypatch, command, tmp_path / 'new' if command == 'record' else path)
+    words = capsys.readouterr().err
+    if (command, lacks) == ('info', 'rclpy'):
+        assert (code, words) == (0, '')
+        return
+    assert code == tool.REFUSED
+    assert ('requirements/study.txt' if lacks == 'rosbags' else 'ROS 2') in words
+    assert words.count('\n') == 1

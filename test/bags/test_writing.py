@@ -1,9 +1,11 @@
 """Bags of ours in the hands of others."""
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -152,10 +154,29 @@ except BagError as error:
 def test_a_full_disk_is_said_and_what_was_written_is_kept(tmp_path: Path, storage: str) -> None:
     assert hasattr(resource, 'RLIMIT_FSIZE')
     done = subprocess.run([sys.executable, '-c', FULL, tmp_path / 'bag', storage], capture_output=True, text=True,
-                          timeout=60, env={**__import__('os').environ, 'PYTHONPATH': ':'.join(sys.path)}, check=False)
+                          timeout=60, env={**os.environ, 'PYTHONPATH': ':'.join(sys.path)}, check=False)
     assert done.returncode == 1, done.stderr
     assert 'cannot be written' in done.stdout
     assert 'Traceback' not in done.stderr
     kept = [each.message.utterance_id for each in read_messages(tmp_path / 'bag')]
     assert len(kept) > 20
     assert kept == [f'u{number}' for number in range(len(kept))]
+
+
+@pytest.mark.parametrize('end', [BagWriter.flush, BagWriter.close])
+def test_what_is_flushed_is_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: Callable[[BagWriter], None]
+) -> None:
+    synced: dict[int, int] = {}
+
+    def fsync(descriptor: int) -> None:
+        state = os.fstat(descriptor)
+        synced[state.st_ino] = state.st_size
+
+    writer = BagWriter(tmp_path / 'bag')
+    writer.write('/turn', TURN, BEGIN, turn('u1')[2])
+    monkeypatch.setattr(os, 'fsync', fsync)
+    end(writer)
+    file = (tmp_path / 'bag' / 'bag.mcap').stat()
+    assert synced[file.st_ino] == file.st_size > len(turn('u1')[2])
+    writer.close()

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from harness import until
 
-from pace_ros.embodiment import Audio, Cue, Level, LocalSpeaker, PreferredSpeaker, Sentence
+from pace_ros.clock import VirtualClock
+from pace_ros.embodiment import Audio, Cue, Level, LocalSpeaker, PreferredSpeaker, Sentence, SpeechError
 from pace_ros.embodiment.speaker import Started
 from pace_ros.turn import Content
 
@@ -118,3 +119,54 @@ async def test_the_robot_s_own_speech_is_preferred_while_it_is_there() -> None:
     assert len(sink.played) == 1
     await speaker.aclose()
     assert synthesizer.closed
+
+
+class Refusing(Robot):
+    """The robot's own speech, which is there and refuses every sentence."""
+
+    async def say(self, sentence: Sentence, cue: Cue, started: Started) -> None:
+        self.said.append(sentence.text)
+        raise SpeechError('refused')
+
+
+async def spoken(speaker: PreferredSpeaker, text: str) -> bool:
+    try:
+        await speaker.say(await speaker.prepare(text, 'en-US'), CUE, lambda _delay: None)
+    except SpeechError:
+        return False
+    return True
+
+
+async def test_after_an_error_of_the_robot_s_own_speech_ours_is_heard_for_a_while() -> None:
+    robot, sink, clock = Refusing(), Sink(), VirtualClock()
+    sink.over.set()
+    speaker = PreferredSpeaker(robot, lambda: True, LocalSpeaker(Synthesizer(), sink), distrust=30.0, clock=clock)
+    assert not await spoken(speaker, 'One.')
+    assert await spoken(speaker, 'Two.')
+    clock.advance(29.9)
+    assert speaker.name == 'played'
+    assert await spoken(speaker, 'Three.')
+    assert len(sink.played) == 2
+    clock.advance(0.2)
+    assert speaker.name == 'robot'
+    assert not await spoken(speaker, 'Four.')
+    assert robot.said == ['One.', 'Four.']
+
+
+async def test_where_ours_cannot_speak_either_the_robot_s_own_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    robot, synthesizer, sink, clock = Refusing(), Synthesizer(), Sink(), VirtualClock()
+    speaker = PreferredSpeaker(robot, lambda: True, LocalSpeaker(synthesizer, sink), distrust=30.0, clock=clock)
+
+    async def fail(*_: object) -> Audio:
+        raise SpeechError('none')
+
+    assert not await spoken(speaker, 'One.')
+    with monkeypatch.context() as patch:
+        patch.setattr(sink, 'play', fail)
+        assert not await spoken(speaker, 'Two.')
+    assert speaker.name == 'robot', 'a loudspeaker that cannot play is no better'
+    assert not await spoken(speaker, 'Three.')
+    assert speaker.name == 'played'
+    monkeypatch.setattr(synthesizer, 'synthesise', fail)
+    await spoken(speaker, 'Four.')
+    assert robot.said == ['One.', 'Three.', 'Four.']

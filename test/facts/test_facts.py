@@ -27,7 +27,7 @@ ENTRIES: list[dict[str, Any]] = [
     entry for file in sorted((CONFIG / 'knowledge').glob('*.yaml'))
     for entry in yaml.safe_load(file.read_text(encoding='utf-8'))
 ]
-NEAR_MISSES = Path('/work/shared/data/timeqa_nearmiss_en.jsonl')
+NEAR_MISSES = Path(__file__).resolve().parents[3] / 'shared/data/timeqa_nearmiss_en.jsonl'
 
 
 def fillers() -> Iterable[tuple[str, str]]:

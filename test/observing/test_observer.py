@@ -62,6 +62,8 @@ class Room:
             self.told += self.observer.hear_onset(*arguments, steady=at)  # type: ignore[arg-type]
         elif what == 'turn':
             self.observer.hear_turn(*arguments)  # type: ignore[arg-type]
+        elif what == 'speech':
+            self.observer.hear_speech(*arguments)  # type: ignore[arg-type]
         else:
             self.observer.hear_gesture(*arguments)  # type: ignore[arg-type]
 
@@ -183,6 +185,23 @@ def test_young_commands_of_two_turns_are_not_told_apart() -> None:
     assert all('ambiguous: head_yaw moved within 0.25 s of commands of two turns' in each.onset.detail for each in told)
 
 
+def test_what_moves_after_an_answered_turn_was_silenced_is_not_its_own() -> None:
+    room = Room()
+    room.command(2.60, Modality.GESTURE, ANSWER, detail='beat_right')
+    room.turn_ends(2.61, Outcome.ANSWERED)
+    room.events.append((2.65, 'speech', ('t1', 'stopped', 2.65)))
+    room.move(2.80, 'right_elbow')
+    assert only(room.run(5.0)).onset.detail == 'not observed: silenced 0.05 s after it, before any motion'
+
+
+def test_a_turn_whose_speech_has_ended_by_itself_is_not_stopped() -> None:
+    room = Room()
+    room.command(2.60, Modality.GESTURE, ANSWER, detail='beat_right')
+    room.events.append((2.65, 'speech', ('t1', 'spoken', 2.65)))
+    room.move(2.80, 'right_elbow')
+    assert only(room.run(5.0)).onset.elapsed == pytest.approx(0.8017, abs=0.01)
+
+
 def test_a_finished_turn_is_not_stopped() -> None:
     room = Room()
     room.command(2.60, Modality.GAZE, ANSWER)
@@ -243,6 +262,44 @@ def test_time_that_goes_slowly_is_waited_for() -> None:
     observer = Observer(ObserverSettings(), BOOK)
     observer.hear_onset(Onset('t1', 'c', Modality.GAZE, ACK, 0.01), 2.0, steady=50.0)
     assert not any(observer.tick(2.0 + 0.1 * each, steady=50.0 + each) for each in range(28))
+
+
+def test_a_clock_that_is_set_back_leaves_nothing_of_the_time_before() -> None:
+    """The same turns come again, as in a bag that is played once more."""
+    observer, told = Observer(ObserverSettings(), BOOK), list[list[Observation]]()
+    for start in (50.0, 60.0):
+        given_up = observer.tick(2.0, steady=start)
+        observer.hear_joints(2.0, ['head_yaw'], [0.0])
+        spoken(observer, ANSWER, 2.1, 0.2)
+        told.append([*given_up, *observer.hear_level(2.19, 0.005, [0.0, 0.0, 0.1, 0.1], [Mark('t1', ANSWER, 2)])])
+        observer.hear_turn('t1', Outcome.CANCELLED, 9.0)
+        observer.hear_onset(Onset('t2', 'c', Modality.GAZE, ACK, 0.1), 9.0, steady=start + 7.0)
+        assert observer.tick(9.0, steady=start + 7.0) == []
+    (first,), (lost, second) = told
+    assert (lost.onset.turn_id, lost.onset.detail) == ('t2', 'not observed: the clock was set back')
+    assert first.onset.elapsed == second.onset.elapsed == pytest.approx(0.2)
+    assert first.onset.turn_id == 't1'
+
+
+def test_a_motion_after_the_clock_was_set_back_is_not_that_of_an_old_command() -> None:
+    room = Room()
+    room.observer.tick(20.0, steady=0.0)
+    old = Onset('old', 'c0', Modality.GAZE, ACK, 0.01)
+    room.observer.hear_onset(old, 20.0, steady=0.0)  # it would come into question again from 20 s on
+    room.command(2.01, Modality.GAZE, ACK)
+    room.move(2.05, 'head_yaw')
+    lost, seen = room.run(4.0)
+    assert (lost.onset.turn_id, seen.onset.turn_id) == ('old', 't1')
+    assert seen.onset.elapsed == pytest.approx(0.0517, abs=0.01)
+
+
+def test_a_clock_that_is_corrected_by_a_little_loses_nothing() -> None:
+    observer = Observer(ObserverSettings(), BOOK)
+    observer.tick(2.0, steady=0.0)
+    spoken(observer, ANSWER, 2.1, 0.2)
+    assert observer.tick(1.5, steady=0.1) == []
+    told = observer.hear_level(2.19, 0.005, [0.0, 0.0, 0.1], [Mark('t1', ANSWER, 2)])
+    assert only(told).onset.elapsed == pytest.approx(0.2)
 
 
 def test_at_the_end_every_command_has_its_report() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import rclpy
+from bag_process import Tool
 from node_process import QUICK, Cloud, Listener, Robot
 from support import Script, answer
 
@@ -64,3 +65,19 @@ def listener() -> Iterator[Callable[..., Listener]]:
     yield make
     for each in made:
         each.close()
+
+
+@pytest.fixture
+def bag(tmp_path: Path) -> Iterator[Callable[..., Tool]]:
+    """Starts `bag` commands and ends them with the test."""
+    made: list[Tool] = []
+
+    def run(*arguments: object) -> Tool:
+        made.append(Tool(tmp_path, *arguments))
+        return made[-1]
+
+    yield run
+    for each in made:
+        with contextlib.suppress(ProcessLookupError):
+            each.process.kill()
+        each.process.wait()

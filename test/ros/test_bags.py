@@ -1,19 +1,16 @@
 """A session recorded from a real node and replayed into another, and a public bag on real topics."""
 from __future__ import annotations
 
-import contextlib
 import json
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import rclpy
-from node_process import environment
+from bag_process import Tool
 from rclpy.qos import QoSProfile
 from std_msgs.msg import Bool, String
 from support import Script, answer
@@ -22,45 +19,8 @@ from pace_ros.bags import read_messages
 from pace_ros.bags.info import describe
 from pace_ros.ros.qos import SENSOR
 
-PUBLIC = Path('/work/shared/data/rosbags')
+PUBLIC = Path(__file__).resolve().parents[3] / 'shared/data/rosbags'
 KNOWN = 'What is the range of the Lark?'
-
-
-class Tool:
-    """One `bag` command in a process of its own."""
-
-    def __init__(self, folder: Path, *arguments: object) -> None:
-        self.log = folder / f'bag-{time.monotonic_ns()}.log'
-        with self.log.open('w') as log:
-            self.process = subprocess.Popen(
-                [sys.executable, '-m', 'pace_ros.bags.tool', *map(str, arguments)],
-                env=environment(PYTHONUNBUFFERED='1'), stdout=log, stderr=subprocess.STDOUT,
-            )
-
-    def wait_for(self, text: str, timeout: float = 20.0) -> None:
-        deadline = time.monotonic() + timeout
-        while text not in self.log.read_text():
-            assert time.monotonic() < deadline, self.log.read_text()
-            assert self.process.poll() is None, self.log.read_text()
-            time.sleep(0.02)
-
-    def end(self, timeout: float = 30.0) -> tuple[int, str]:
-        return self.process.wait(timeout), self.log.read_text()
-
-
-@pytest.fixture
-def bag(tmp_path: Path) -> Iterator[Callable[..., Tool]]:
-    made: list[Tool] = []
-
-    def run(*arguments: object) -> Tool:
-        made.append(Tool(tmp_path, *arguments))
-        return made[-1]
-
-    yield run
-    for each in made:
-        with contextlib.suppress(ProcessLookupError):
-            each.process.kill()
-        each.process.wait()
 
 
 def slow(*pieces: str) -> Script:

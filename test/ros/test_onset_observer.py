@@ -49,6 +49,7 @@ class Robot:
         self.clock = self.node.create_publisher(Clock, '/clock', EVENTS)
         self.joints = self.node.create_publisher(JointState, 'joint_states', SENSOR)
         self.level = self.node.create_publisher(msg.AudioLevel, 'audio_level', SENSOR)
+        self.speech = self.node.create_publisher(msg.SpeechState, 'speech_state', EVENTS)
 
     def _keep(self, message: msg.Onset) -> None:
         if message.source == OBSERVED:
@@ -61,7 +62,7 @@ class Robot:
             self.executor.spin_once(timeout_sec=0.02)
 
     def ready(self) -> None:
-        publishers = (self.onset, self.clock, self.joints, self.level)
+        publishers = (self.onset, self.clock, self.joints, self.level, self.speech)
         self.until(lambda: all(each.get_subscription_count() for each in publishers), START_DEADLINE)
         self.until(lambda: self.node.count_publishers(self.node.resolve_topic_name('onset')) > 1, START_DEADLINE)
         for _ in range(10):
@@ -81,6 +82,11 @@ class Robot:
         self.joints.publish(state)
         self.executor.spin_once(timeout_sec=0.002)
 
+    def silenced(self, at: float) -> None:
+        message = msg.SpeechState(turn_id='t1', conversation_id='c', outcome='stopped')
+        message.header.stamp = stamp_of(BEGIN + at)
+        self.speech.publish(message)
+
     def sound(self, at: float, rms: list[float], content: int) -> None:
         message = msg.AudioLevel(hop=0.005, rms=rms, markers=[msg.AudioMarker(turn_id='t1', content=content, index=0)])
         message.header.stamp = stamp_of(BEGIN + at)
@@ -94,7 +100,7 @@ def test_a_look_a_missing_pose_and_a_sentence_are_reported_and_the_process_ends_
     try:
         robot.ready()
         rng = np.random.default_rng(1)
-        for index in range(400):
+        for index in range(430):
             at = 0.01 * index
             if index == 201:
                 robot.command(at, GAZE, msg.Onset.CONTENT_ACKNOWLEDGEMENT, audible=math.nan, detail='speaker')
@@ -102,10 +108,16 @@ def test_a_look_a_missing_pose_and_a_sentence_are_reported_and_the_process_ends_
                 robot.command(at, SPEECH, msg.Onset.CONTENT_ANSWER, audible=0.1, detail='Hello.')
             if index == 212:
                 robot.sound(2.1, [0.0, 0.0, 0.0, 0.1, 0.1], msg.Onset.CONTENT_ANSWER)
+            if index == 360:
+                robot.command(at, GAZE, msg.Onset.CONTENT_ANSWER, audible=math.nan)
+            if index == 365:
+                robot.silenced(at)
             yaw = 10.0 * min(0.1, max(0.0, at - 2.05)) ** 2  # 20 rad/s² from 2.05 s on: perceptible at 2.0525 s
             robot.tick(at, head_yaw=yaw + rng.normal(0, 0.0002), right_elbow=rng.normal(0, 0.0002))
-        robot.until(lambda: len(robot.observed) >= 3, 10.0)
-        by_modality = {each.modality: each for each in robot.observed}
+        robot.until(lambda: len(robot.observed) >= 4, 10.0)
+        by_modality = {each.modality: each for each in robot.observed if each.modality != GAZE or each.elapsed < 1.0}
+        (cut,) = [each for each in robot.observed if each.modality == GAZE and not each.elapsed < 1.0]
+        assert cut.detail == 'not observed: silenced 0.05 s after it, before any motion'
         assert seconds(by_modality[GAZE].header.stamp) - BEGIN == pytest.approx(2.0525, abs=0.01)
         assert by_modality[GAZE].elapsed == pytest.approx(0.0525, abs=0.01)
         assert by_modality[GAZE].content == msg.Onset.CONTENT_ACKNOWLEDGEMENT

@@ -20,6 +20,7 @@ from sensor_msgs.msg import JointState
 from pace_msgs import msg
 from pace_ros.ros.conversions import seconds
 from pace_ros.ros.qos import EVENTS, SENSOR, STATE
+from pace_ros.ros.sim_robot import SimRobotNode
 
 TOPICS = {
     'joint_states': (JointState, SENSOR), 'audio_level': (msg.AudioLevel, SENSOR), 'ground_truth': (msg.Onset, EVENTS),
@@ -153,3 +154,23 @@ def test_a_value_out_of_range_is_one_sentence() -> None:
     )
     assert ended.returncode == 1
     assert ended.stderr.strip() == "Parameter 'head.delay' must be from 0.0 to 2.0, not -1.0."
+
+
+def test_a_corrected_clock_stands_still_and_one_set_back_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(SimRobotNode, '_now', lambda _self: now)
+    robot, warnings = SimRobotNode(), list[str]()
+    monkeypatch.setattr(robot.get_logger(), 'warning', warnings.append)
+    stamps = list[float]()
+    monkeypatch.setattr(robot._joints, 'publish', lambda state: stamps.append(seconds(state.header.stamp)))
+    try:
+        for now, commands in ((100.0, ['nod']), (99.6, []), (100.1, []), (98.0, [])):
+            for name in commands:
+                robot._on_gesture(msg.Gesture(turn_id='t1', name=name, intensity=1.0))
+            robot._sense()
+            gesturing = robot._body.joints['head_pitch'].gesturing()
+            assert gesturing == (now > 99.0), 'a correction takes nothing away'
+    finally:
+        robot.destroy_node()
+    assert stamps == [100.0, 100.0, 100.1, 98.0]
+    assert warnings == ['time went back by 2.100 s: the robot starts anew']

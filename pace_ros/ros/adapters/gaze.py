@@ -1,6 +1,7 @@
 """Looking at gaze targets through the actions of other packages."""
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from geometry_msgs.msg import PointStamped, Vector3
@@ -35,7 +36,7 @@ class Gaze:
     def look(self, target: PointStamped) -> None:
         """Look there from now on, from any thread; never waits."""
         if self._goals is not None:
-            self._goals.send(self._goal(target))
+            self._goals.send(partial(self._goal, target))
 
     def stop(self) -> None:
         """Let the gaze go, from any thread."""

@@ -70,9 +70,12 @@ class LatestGoal:
         """Whether a server is there now."""
         return self._action.is_there()
 
-    def send(self, message: Any) -> None:
-        """Want this from now on, from any thread."""
-        if not self._action.run(partial(self._replace, message)):
+    def send(self, make: Callable[[], Any]) -> None:
+        """Want the goal that ``make`` builds from now on, from any thread.
+
+        It is built in the executor's thread; where the installed interface lacks what it needs, that is the problem.
+        """
+        if not self._action.run(partial(self._replace, make)):
             self._problem = f'the action {self._action.name} cannot be called: this node is not spinning'
 
     def stop(self) -> None:
@@ -102,9 +105,14 @@ class LatestGoal:
             said = self._explain(end.result) if end.result is not None else ''
             self._report(end.ending, f'{end.reason}: {said}' if said else end.reason)
 
-    def _replace(self, message: Any) -> None:
+    def _replace(self, make: Callable[[], Any]) -> None:
         former = self._goal or (self._wish.former if self._wish is not None and self._call_off_retry else None)
         self._clear()
+        try:
+            message = make()
+        except Exception as error:  # the installed interface has other fields or constants
+            self._report(None, f'no goal of {self._action.name} can be made: {error!r}')
+            return
         self._begin(Wish(self, message, self._now() + self._action.deadline, former))
 
     def _clear(self) -> None:

@@ -1,6 +1,7 @@
 """Making gestures through play_motion2."""
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from rclpy.node import Node
@@ -26,7 +27,7 @@ class PlayMotion:
         self._kind: Any = kind
         self._gestures = gestures
         self._skip_planning = skip_planning
-        self._goals = None if kind is None else LatestGoal(node, kind, name, deadline, lambda result: str(result.error))
+        self._goals = None if kind is None else LatestGoal(node, kind, name, deadline, explain)
         self._moved = False
 
     @property
@@ -65,5 +66,13 @@ class PlayMotion:
         if self._goals is None or gesture not in self._gestures:
             return False
         motion = self._gestures.of(gesture).motion
-        self._goals.send(self._kind.Goal(motion_name=motion, skip_planning=self._skip_planning))
+        self._goals.send(partial(self._goal, motion))
         return True
+
+    def _goal(self, motion: str) -> Any:
+        return self._kind.Goal(motion_name=motion, skip_planning=self._skip_planning)
+
+
+def explain(result: Any) -> str:
+    """What the server says of its failure."""
+    return str(getattr(result, 'error', ''))

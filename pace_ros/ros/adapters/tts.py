@@ -52,8 +52,9 @@ class Saying:
 
     def feedback(self, feedback: Any) -> None:
         """The server tells which word it utters."""
-        if feedback.word:
-            self._note('word', str(feedback.word))
+        word = getattr(feedback, 'word', '')  # the installed interface may have none
+        if word:
+            self._note('word', str(word))
 
     def ended(self, end: End) -> None:
         """The sentence is over."""
@@ -126,8 +127,9 @@ class ActionSpeaker:
     async def say(self, sentence: Sentence, cue: Cue, started: Callable[[float], None]) -> None:
         """Speak to the end; a cancelled call cancels the goal at once. ``started`` is called at the first word.
 
-        Raises SpeechError where the package or the server is missing, where the server refuses, aborts, has gone, does
-        not accept in time, or is still speaking long after the sentence can have been spoken.
+        Raises SpeechError where the package or the server is missing or the installed interface is another one, where
+        the server refuses, aborts, has gone, does not accept in time, or is still speaking long after the sentence can
+        have been spoken.
         """
         if self._action is None:
             raise SpeechError('tts_msgs is not installed')
@@ -136,7 +138,7 @@ class ActionSpeaker:
             return
         await self._hush()
         saying = self._last = Saying(self._action.is_there)
-        goal = self._action.send(self._kind.Goal(input=text, locale=engine_locale(sentence.locale)), saying)
+        goal = self._action.send(self._goal(text, sentence.locale), saying)
         try:
             await self._spoken(saying, text, self._action.deadline, started)
         finally:
@@ -149,6 +151,12 @@ class ActionSpeaker:
         """Take the client down."""
         if self._action is not None:
             self._action.destroy()
+
+    def _goal(self, text: str, locale: str) -> Any:
+        try:
+            return self._kind.Goal(input=text, locale=engine_locale(locale))
+        except Exception as error:  # the installed interface has other fields
+            raise SpeechError(f'no goal of {self.name} can be made: {error!r}') from error
 
     async def _hush(self) -> None:
         """Let the former sentence, cancelled perhaps a moment ago, end: one mouth."""

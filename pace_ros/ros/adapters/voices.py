@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.time import Time
@@ -17,6 +16,11 @@ from pace_msgs import msg
 from pace_ros.ros.adapters.interfaces import NONE, find_interface
 from pace_ros.ros.qos import EVENTS, SENSOR
 from pace_ros.voice_track import VoiceTrack
+
+try:
+    from rclpy.event_handler import SubscriptionEventCallbacks
+except ImportError:  # ROS 2 Humble
+    from rclpy.qos_event import SubscriptionEventCallbacks
 
 # A lingering voice may still be recognised: the final text comes after it has fallen silent.
 LINGER = 10.0  # s
@@ -137,7 +141,7 @@ class Voices:
             conversation_id=voice,
             text=heard.text,
             partial=heard.partial,
-            locale=message.locale.replace('_', '-'),
+            locale=locale_of(message),
             confidence=min(confidence, 1.0) if confidence > 0.0 else 0.0,
         )
         if heard.speech_end is not None:
@@ -146,3 +150,8 @@ class Voices:
 
     def _now(self) -> float:
         return float(self._node.get_clock().now().nanoseconds) * 1e-9
+
+
+def locale_of(message: Any) -> str:
+    """A recogniser's locale as a BCP 47 tag, empty where it tells none; some versions of hri_msgs call it language."""
+    return str(getattr(message, 'locale', '') or getattr(message, 'language', '')).replace('_', '-')

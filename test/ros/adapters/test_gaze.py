@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -185,6 +186,24 @@ def test_a_package_that_is_not_installed_does_nothing(client: Any, monkeypatch: 
     eyes.look(target(1.0))
     assert (eyes.available(), eyes.problem, client.warnings) == (False, '', [])
     eyes.destroy()
+
+
+def test_an_interface_that_lacks_what_a_goal_needs_is_a_problem_said_once(
+    client: Any, gaze: Any, action_name: str, until: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Older(skills.LookAt):  # type: ignore[misc]
+        """Its Meta knows no priorities by name."""
+
+        Goal = staticmethod(lambda target: SimpleNamespace(target=target, meta=SimpleNamespace()))
+
+    monkeypatch.setattr(skills, 'LookAt', Older)
+    eyes = gaze()
+    for nth in range(2):
+        eyes.look(target(float(nth)))
+    until(lambda: 'NORMAL_PRIORITY' in eyes.problem)
+    client.call(lambda: None)
+    assert eyes.problem.startswith(f'no goal of /{action_name} can be made: ')
+    assert client.warnings == [eyes.problem]
 
 
 def test_nothing_is_sent_after_the_adapter_has_been_taken_down(

@@ -158,3 +158,24 @@ def test_an_adapter_left_out_does_nothing(client: Any) -> None:
     body.rest()
     assert (body.available(), body.problem) == (False, '')
     body.destroy()
+
+
+def test_an_interface_that_lacks_a_field_is_a_problem_and_the_former_gesture_ends(
+    client: Any, arms: Any, server: Any, action_name: str, script: Any, until: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def goal(**fields: Any) -> Any:
+        raise AssertionError(f'Invalid arguments passed to constructor: {sorted(fields)}')
+
+    one = server(PlayMotion2, action_name, script(lasts=10.0))
+    body = arms()
+    until(body.available)
+    body.play('nod')
+    until(lambda: bool(one.begun))
+    monkeypatch.setattr(PlayMotion2, 'Goal', goal)
+    for _ in range(2):
+        body.play('think')
+    until(lambda: 'skip_planning' in body.problem)
+    until(lambda: one.ends == [CANCELED])
+    client.call(lambda: None)
+    assert client.warnings == [body.problem]

@@ -230,3 +230,17 @@ def test_markup_is_never_sent() -> None:
 def test_plain_text_has_no_markup_left_and_stays_itself(text: str) -> None:
     assert not set(plain(text)) & set('<>\\{}')
     assert plain(plain(text)) == plain(text)
+
+
+async def test_an_interface_that_lacks_a_field_is_an_error_of_speech(
+    speaker: Any, server: Any, action_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server(TTS, action_name)
+    await there(speaker)
+
+    def goal(**fields: Any) -> Any:
+        raise AssertionError(f'Invalid arguments passed to constructor: {sorted(fields)}')
+
+    monkeypatch.setattr(speaker._kind, 'Goal', goal)
+    with pytest.raises(SpeechError, match=r'can be made: .*input'):
+        await speaker.say(Sentence('Hello.', 'en'), CUE, Said())

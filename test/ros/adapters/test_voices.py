@@ -1,8 +1,11 @@
 """What visitors say, from recognisers of other packages."""
 from __future__ import annotations
 
+import importlib.util
+import sys
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +17,7 @@ from std_msgs.msg import Bool  # noqa: E402
 
 from pace_msgs import msg  # noqa: E402
 from pace_ros.ros.adapters import voices as voices_module  # noqa: E402
-from pace_ros.ros.adapters.voices import Voices  # noqa: E402
+from pace_ros.ros.adapters.voices import Ear, Voices  # noqa: E402
 from pace_ros.ros.conversions import seconds  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings('ignore:Deprecated in favor of')  # rclpy's own call
@@ -158,3 +161,26 @@ def test_an_adapter_left_out_hears_nothing(client: Any) -> None:
     ears = Voices(client.node, 'none', lambda _utterance: None, lambda _active: None)
     assert not ears.available()
     ears.destroy()
+
+
+@pytest.mark.parametrize(('fields', 'locale'), [
+    ({}, ''), ({'locale': 'en_GB'}, 'en-GB'), ({'language': 'de_DE'}, 'de-DE'), ({'locale': '', 'language': ''}, ''),
+])
+def test_a_recogniser_s_locale_may_be_missing_or_have_another_name(
+    ears: Voices, heard: list[msg.Utterance], fields: dict[str, str], locale: str
+) -> None:
+    ears._on_speech('anna', Ear(), SimpleNamespace(final='hello', incremental='', confidence=0.5, **fields))
+    assert [(each.text, each.locale) for each in heard] == [('hello', locale)]
+
+
+def test_it_can_be_imported_with_the_rclpy_of_humble(monkeypatch: pytest.MonkeyPatch) -> None:
+    callbacks = object()
+    monkeypatch.setitem(sys.modules, 'rclpy.event_handler', None)
+    monkeypatch.setitem(sys.modules, 'rclpy.qos_event', SimpleNamespace(SubscriptionEventCallbacks=callbacks))
+    spec = importlib.util.spec_from_file_location('voices_of_humble', voices_module.__file__)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, module)
+    spec.loader.exec_module(module)
+    assert module.SubscriptionEventCallbacks is callbacks
