@@ -168,6 +168,7 @@ class Recorder:
                 self._node.get_logger().warning(f'{topic} is not recorded: {error}')
             return
         self._ears[topic, kind] = ear
+        self._text.note(topic, time.monotonic())
 
     @property
     def topics(self) -> int:

@@ -92,3 +92,13 @@ def test_a_public_bag_is_replayed(bag: Callable[..., Tool]) -> None:
         node.destroy_node()
     expected = [each.message.data for each in read_messages(PUBLIC / 'talker_mcap', topics=['/topic'])]
     assert heard == expected
+
+
+@pytest.mark.parametrize(('name', 'count'), [('talker_mcap', 10), ('wbag_mcap', 6074)])
+def test_other_public_bags_are_replayed_whole(bag: Callable[..., Tool], name: str, count: int) -> None:
+    """The other storage, and one split in five."""
+    if not PUBLIC.is_dir():
+        pytest.skip('the public bags are not on this machine')
+    code, words = bag('replay', PUBLIC / name, '--all', '--fast').end()
+    assert code == 0, words
+    assert f'{count} messages published' in words
