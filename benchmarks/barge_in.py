@@ -41,6 +41,7 @@ AFTERMATH = 0.7  # s for which is listened; a new turn takes its first pose late
 LOOKS_AGAIN = 0.5  # s after which a new turn may look aside
 STILL = 0.01  # rad
 PATIENCE = 30.0  # s
+THINKING = 2.0  # s by which the cloud is held back: long enough for filler and pose
 LEAD_OUT = 0.06  # s before they are due samples are handed over
 
 
@@ -104,12 +105,23 @@ def aftermath(witness: Witness, done: Interrupted) -> tuple[dict[str, float], li
     arms = [(stamp - done.stamp, distance) for stamp, distance in witness.arms if 0 < stamp - done.stamp < AFTERMATH]
     furthest = max((distance for stamp, distance in arms), default=0.0)
     last['arms'] = next((stamp for stamp, distance in arms if distance >= furthest - STILL), 0.0)
-    eyes = [(stamp - done.stamp, aside) for stamp, aside in witness.looks if stamp - done.stamp < LOOKS_AGAIN]
-    if any(aside for _, aside in eyes):
-        last['eyes aside'] = LOOKS_AGAIN if eyes[-1][1] else max(0.0, eyes[-1][0])
+    last['eyes aside'] = eyes_aside(witness, done)
     faults = [f'{what} {after * 1000:.0f} ms after {done.by} in the {done.moment}'
               for what, after in last.items() if after > ALLOWED]
     return last, faults
+
+
+def eyes_aside(witness: Witness, done: Interrupted) -> float:
+    """How long after the interruption the eyes were last aside (s), as far as the old turn goes."""
+    aside, until = False, 0.0
+    for stamp, is_aside in sorted(witness.looks):
+        after = stamp - done.stamp
+        if after >= LOOKS_AGAIN:
+            break
+        if aside and after > 0:
+            until = after
+        aside = is_aside
+    return LOOKS_AGAIN if aside else until
 
 
 @dataclass
@@ -134,10 +146,10 @@ def interrupt_once(visitors: Visitors, witness: Witness, chance: random.Random, 
     visitors.say(chance.choice(OPEN), conversation)
     done = visitors.interrupt(known, Interruption(by, moment, chance.uniform(0.0, 0.8)), PATIENCE)
     if done is not None:
-        next_id = visitors.say('Wait, stop.', conversation) if by == UTTERANCE else ''
+        if by == UTTERANCE:
+            visitors.say('Wait, stop.', conversation)
         visitors.until(lambda: False, AFTERMATH)
-        if next_id:
-            visitors.listen_to_the_end(next_id, PATIENCE)
+        visitors.stop(PATIENCE)
     return done
 
 
@@ -148,7 +160,7 @@ def campaign(
     outcome, chance = Outcome(), random.Random(seed)
     kinds = [(by, moment) for moment in MOMENTS for by in (UTTERANCE, VOICE, STOP)]
     with (
-        embodied_robot(folder, environment, 'l0.enabled:=false', 'l0.file:=none', *parameters),
+        embodied_robot(folder, environment, 'l0.enabled:=false', 'l0.file:=none', *parameters, thinking=THINKING),
         Visitors() as visitors,
     ):
         visitors.wait_for_robot(START_DEADLINE)

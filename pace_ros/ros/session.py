@@ -81,12 +81,14 @@ def script(turns: int, seed: int) -> list[Ask]:
 
 
 @contextlib.contextmanager
-def embodied_robot(folder: FilePath, environment: dict[str, str], *parameters: str) -> Iterator[None]:
-    """Stand-in for the cloud, simulated body, observer and dialogue node with its parameters, as name:=value. Raises
-    ProcessError.
+def embodied_robot(
+    folder: FilePath, environment: dict[str, str], *parameters: str, thinking: float = THINKING
+) -> Iterator[None]:
+    """Stand-in for the cloud, held back by ``thinking`` s, simulated body, observer, and dialogue node with its
+    parameters, as name:=value. Raises ProcessError.
     """
     with (
-        cloud(folder, environment, delay=THINKING) as base_url,
+        cloud(folder, environment, delay=thinking) as base_url,
         node('sim_robot', folder, environment),
         node('onset_observer', folder, environment) as observer,
         robot(folder, base_url, environment, *EMBODIED, *parameters) as dialogue,

@@ -165,9 +165,13 @@ class Visitors:
             self.until(lambda: False, VOICE_HELD)
             self._activity.publish(Bool(data=False))
         elif interruption.by == STOP:
-            future = self._stop.call_async(Trigger.Request())
-            self.until(future.done, timeout)
+            self.stop(timeout)
         return Interrupted(turn_id, interruption.by, interruption.moment, stamp)
+
+    def stop(self, timeout: float) -> None:
+        """Call `~/stop` and wait for its answer, ``timeout`` s at most."""
+        future = self._stop.call_async(Trigger.Request())
+        self.until(future.done, timeout)
 
     def _has_spoken(self, turn_id: str) -> bool:
         return any(self._shown(turn_id, Modality.SPEECH, content) for content in Content)
