@@ -69,13 +69,13 @@ def services(node: Node) -> set[str]:
 def test_a_publisher_that_cannot_answer_does_not_hide_one_that_can(
     nodes: Nodes, executor: SingleThreadedExecutor
 ) -> None:
-    nodes('mute', answers=False, speaks=True)
+    nodes('mute', 'meeting', answers=False, speaks=True)
     own = nodes('own')
-    until(executor, lambda: own.count_publishers('/turn') == 1)
-    nodes('robot', speaks=True)
-    handshake = Handshake(own, '/turn')
+    until(executor, lambda: own.count_publishers('/meeting/turn') == 1)
+    nodes('robot', 'meeting', speaks=True)
+    handshake = Handshake(own, '/meeting/turn')
     until(executor, lambda: handshake.poll(time.monotonic()))
-    assert services(own) == {'/mute/get_parameters', '/robot/get_parameters'}
+    assert services(own) == {'/meeting/mute/get_parameters', '/meeting/robot/get_parameters'}
     handshake.close()
     assert services(own) == set()
 
