@@ -5,7 +5,8 @@
 Visitors talk to the robot once, with the L2 traffic recorded. Then a fresh node hears the same utterances at half, once
 and four times the recorded pace, and as fast as possible, twice each. Paths, answers, frames and decisions must be the
 same every time; the table says by how much the durations in the records differ from the recorded session's. Exit code 1
-unless all are the same and no duration's median difference is above 50 ms.
+unless all are the same and no duration's median difference is above 50 ms; those of fillers are told only, since they
+are generated on board and take what the machine's load lets them take.
 """
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ from pace_ros.ros.session import EMBODIED, embodied_robot, recorded, script, vis
 from pace_ros.ros.visitors import Visitors
 
 RATES = ('0.5', '1', '4', 'fast')
-DURATIONS = ('ptfr', 'completion', 'ttft', 't_embed', 't_route', 'filler_elapsed', 'perceived_latency')
+BY_LOAD = ('filler_elapsed', 'perceived_latency')
+DURATIONS = ('ptfr', 'completion', 'ttft', 't_embed', 't_route', *BY_LOAD)
 SAME = 0.05  # s
 DEADLINE = 1800.0  # s for one replay
 
@@ -121,7 +123,10 @@ def main() -> int:
         for each in run.decisive:
             print('  ', run.rate, each)
     same = all(run.turns == turns and not run.decisive for run in runs)
-    close = all(np.median(np.abs(values)) <= SAME for run in runs for values in run.durations.values() if values)
+    close = all(
+        np.median(np.abs(values)) <= SAME
+        for run in runs for name, values in run.durations.items() if values and name not in BY_LOAD
+    )
     return int(not (same and close))
 
 
