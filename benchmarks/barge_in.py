@@ -29,6 +29,7 @@ from rich.table import Table
 from sensor_msgs.msg import JointState
 
 from pace_msgs import msg
+from pace_ros.clock import seconds
 from pace_ros.ros.processes import START_DEADLINE, exit_on_sigterm
 from pace_ros.ros.qos import EVENTS, SENSOR, STATE
 from pace_ros.ros.session import OPEN, embodied_robot
@@ -88,11 +89,6 @@ class Witness:
         self.arms.append((seconds(joints.header.stamp), float(np.abs(arms).max())))
 
 
-def seconds(stamp: object) -> float:
-    """A stamp in s."""
-    return stamp.sec + stamp.nanosec * 1e-9
-
-
 def aftermath(witness: Witness, done: Interrupted) -> tuple[dict[str, float], list[str]]:
     """How long after the interruption the last of each kind came (s), and what came too late."""
     last: dict[str, float] = defaultdict(float)
@@ -148,7 +144,7 @@ def interrupt_once(visitors: Visitors, witness: Witness, chance: random.Random, 
     if done is not None:
         if by == UTTERANCE:
             visitors.say('Wait, stop.', conversation)
-        visitors.until(lambda: False, AFTERMATH)
+        visitors.pause(AFTERMATH)
         visitors.stop(PATIENCE)
     return done
 

@@ -20,6 +20,26 @@ class Clock(Protocol):
         ...
 
 
+class Stamp(Protocol):
+    """A time in a message, of ROS or of a bag."""
+
+    sec: int
+    nanosec: int
+
+
+class Timer(Protocol):
+    """A call that is due."""
+
+    def cancel(self) -> None:
+        """Do not call."""
+        ...
+
+
+def seconds(stamp: Stamp) -> float:
+    """A stamp in s."""
+    return float(stamp.sec) + float(stamp.nanosec) * 1e-9
+
+
 class SystemClock:
     """The machine's own clocks."""
 

@@ -688,9 +688,10 @@ async def test_a_quiet_dialogue_has_no_task_left(tmp_path: FilePath, embedder: E
         tmp_path, embedder, cloud, {**SPEECH, 'filler.mode': 'fixed', 'filler.budget': 10.0}, voice=voice,
         generator=ScriptedGenerator('Good question!', None),
     ) as house:
-        for text in (LIGHTHOUSE, FOX, MUSIC, COLOURS):
-            await house.ask(text)
+        records = [await house.ask(text) for text in (LIGHTHOUSE, FOX, MUSIC, COLOURS)]
         await until(lambda: not own_tasks())
+        assert house.dialogue.running == 0
+        assert [record.outcome for record in records].count(Outcome.ANSWERED) == 3
 
 
 @pytest.mark.anyio
@@ -768,8 +769,11 @@ def test_a_turn_cut_at_any_point_leaves_one_record(
                 await asyncio.sleep(0)
             cut_short(house)[how]()
             await house.settled(turn)
+            assert house.dialogue.running <= 1, 'only the turn that pre-empted it'
 
     asyncio.run(scenario())
+    ids = [record.turn_id for record in read_turns(folder / 'turns.jsonl')]
+    assert len(ids) == len(set(ids)) == (2 if how == 3 else 1)
 
 
 @pytest.mark.anyio

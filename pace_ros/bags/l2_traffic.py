@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pace_ros.bags.reading import BagError, read_messages
+from pace_ros.clock import seconds
 from pace_ros.llm.traffic import Exchanged
 
 TYPE = 'pace_msgs/msg/L2Traffic'
@@ -23,7 +24,7 @@ def _exchanged(path: Path, message: Any) -> Exchanged:
     body = bytes(message.body)
     sizes, times = [int(size) for size in message.sizes], tuple(float(time) for time in message.times)
     exchanged = Exchanged(
-        begun_wall=stamp.sec + stamp.nanosec * 1e-9,
+        begun_wall=seconds(stamp),
         request=message.request,
         status=int(message.status),
         content_type=message.content_type,

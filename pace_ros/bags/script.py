@@ -15,6 +15,7 @@ from pace_ros.bags.reading import Decoder
 from pace_ros.bags.replay_plan import Step, planned, since_speech, spaced
 from pace_ros.bags.session import FRAME, INPUTS, SPEECH, TURN, UTTERANCE
 from pace_ros.bags.storage import Bag, BagError, Raw
+from pace_ros.clock import seconds
 from pace_ros.turn import FrameKind, Outcome
 
 STOPPED = 'stopped'  # outcome of speech that was broken into
@@ -144,7 +145,7 @@ def _prefix(bag: Bag, *, everything: bool) -> str:
 
 def _add_utterance(script: Script, raw: Raw, said: Any) -> None:
     number, time = len(script.inputs), raw.time / 1e9
-    stamp = said.header.stamp.sec + said.header.stamp.nanosec * 1e-9
+    stamp = seconds(said.header.stamp)
     input_ = Input(number, time, said.conversation_id, said.utterance_id, final=not said.partial)
     script.messages.append(Replayed(raw, said, since_speech(time, stamp)))
     script.inputs.append(input_)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from pace_ros.clock import Timer
 from pace_ros.config import Config
 from pace_ros.config_body import Nonverbal
 from pace_ros.turn import Content, Modality
@@ -31,14 +32,6 @@ class Body(Protocol):
 
     def rest(self) -> None:
         """Break off whatever gesture is under way."""
-        ...
-
-
-class Timer(Protocol):
-    """A call that is due."""
-
-    def cancel(self) -> None:
-        """Do not call."""
         ...
 
 

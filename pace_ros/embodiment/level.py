@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from pace_ros.clock import Timer
 from pace_ros.embodiment.audio import Audio
 from pace_ros.turn import Content
 
@@ -43,14 +44,6 @@ def levels(audio: Audio, hop: float = HOP) -> npt.NDArray[np.float32]:
     padded[: len(audio.samples)] = audio.samples / FULL_SCALE
     rms: npt.NDArray[np.float32] = np.sqrt(np.mean(padded.reshape(count, size) ** 2, axis=1)).astype(np.float32)
     return rms
-
-
-class Timer(Protocol):
-    """A call that is due."""
-
-    def cancel(self) -> None:
-        """Do not call."""
-        ...
 
 
 class Loop(Protocol):

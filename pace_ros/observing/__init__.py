@@ -3,9 +3,9 @@ from pace_ros.observing.command import Command, Observation
 from pace_ros.observing.joint_motion import JointMotion, MotionOnset, Start
 from pace_ros.observing.observer import Observer
 from pace_ros.observing.settings import ObserverSettings
-from pace_ros.observing.sound import Mark, SoundOnset, SoundOnsets
+from pace_ros.observing.sound import SoundOnset, SoundOnsets
 
 __all__ = [
-    'Command', 'JointMotion', 'Mark', 'MotionOnset', 'Observation', 'Observer', 'ObserverSettings', 'SoundOnset',
-    'SoundOnsets', 'Start',
+    'Command', 'JointMotion', 'MotionOnset', 'Observation', 'Observer', 'ObserverSettings', 'SoundOnset', 'SoundOnsets',
+    'Start',
 ]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-HOP = 0.005  # s
-FULL_SCALE = 32768.0
+from pace_ros.embodiment.level import FULL_SCALE, HOP
+
 GAP = 0.05  # s; after a longer one the hops start anew
 
 

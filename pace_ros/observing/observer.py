@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from pace_ros.clock import Forward
 from pace_ros.embodiment.gestures import GestureBook
+from pace_ros.embodiment.level import Marker
 from pace_ros.observing.attribution import HOLD, MotionAttribution
 from pace_ros.observing.command import Command, Observation
 from pace_ros.observing.joints import Joints
 from pace_ros.observing.settings import ObserverSettings
-from pace_ros.observing.sound import Mark, SoundOnsets
+from pace_ros.observing.sound import SoundOnsets
 from pace_ros.observing.speech_attribution import SpeechAttribution
 from pace_ros.observing.stops import Stops
 from pace_ros.turn import Modality, Onset, Outcome, Source
@@ -83,7 +84,7 @@ class Observer:
         return self._motion.decide(self._joints.latest - HOLD)
 
     def hear_level(
-        self, stamp: float, hop: float, rms: Sequence[float], marks: Sequence[Mark] = ()
+        self, stamp: float, hop: float, rms: Sequence[float], marks: Sequence[Marker] = ()
     ) -> list[Observation]:
         """Levels of sound (0..1), hop (s) by hop, and what starts where."""
         for sound in self._sounds.update(stamp, hop, rms, marks):

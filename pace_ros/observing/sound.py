@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pace_ros.clock import BACKWARDS
+from pace_ros.embodiment.level import Marker
 from pace_ros.observing.settings import Sound
 from pace_ros.turn import Content
 
@@ -21,21 +22,12 @@ KEPT = 1000  # sentences
 
 
 @dataclass(frozen=True)
-class Mark:
-    """What starts at hop ``index``."""
-
-    turn_id: str
-    content: Content
-    index: int
-
-
-@dataclass(frozen=True)
 class SoundOnset:
     """First audible hop: ``time`` (s, ROS time), ``level`` (dB). ``mark`` says of what, None where nobody knows."""
 
     time: float
     level: float
-    mark: Mark | None = None
+    mark: Marker | None = None
 
 
 class SoundOnsets:
@@ -50,7 +42,7 @@ class SoundOnsets:
         self._least: float = 10.0 ** (settings.threshold / 20.0)
         self._floor: deque[float] = deque(maxlen=FLOOR_HOPS)
         self._known: deque[tuple[str, Content]] = deque(maxlen=KEPT)
-        self._open: Mark | None = None
+        self._open: Marker | None = None
         self._marked = False
         self._sounded = -math.inf  # when it was last loud
         self._loud: list[tuple[float, float]] = []  # loud hops running: time and rms
@@ -67,7 +59,7 @@ class SoundOnsets:
         self._known.clear()
         self._loud.clear()
 
-    def update(self, stamp: float, hop: float, rms: Sequence[float], marks: Sequence[Mark] = ()) -> list[SoundOnset]:
+    def update(self, stamp: float, hop: float, rms: Sequence[float], marks: Sequence[Marker] = ()) -> list[SoundOnset]:
         """Take the levels (0..1) of hops of ``hop`` s from ``stamp`` (s) on; those known already are passed over."""
         if not (math.isfinite(stamp) and hop > 0):
             return []
@@ -98,7 +90,7 @@ class SoundOnsets:
             return self._least
         return max(self._least, self._settings.noise_factor * float(np.percentile(self._floor, FLOOR_PERCENTILE)))
 
-    def _begin(self, mark: Mark) -> None:
+    def _begin(self, mark: Marker) -> None:
         """A sentence starts; only the first one of a turn's filler and of its answer counts."""
         key = (mark.turn_id, mark.content)
         if key in self._known:

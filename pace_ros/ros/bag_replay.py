@@ -10,7 +10,6 @@ from types import FrameType
 from typing import Any
 
 import rclpy
-from builtin_interfaces.msg import Time
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -25,6 +24,7 @@ from pace_ros.bags.replay_schedule import Schedule
 from pace_ros.bags.script import Script
 from pace_ros.bags.session import resolved
 from pace_ros.ros.bag_record import message_class
+from pace_ros.ros.conversions import stamp_of
 from pace_ros.ros.handshake import Handshake
 from pace_ros.ros.qos import EVENTS
 
@@ -50,12 +50,6 @@ def filled(target: Any, source: Any, *, skip: tuple[str, ...] = ()) -> Any:
         else:
             setattr(target, name, type(inner)(value) if isinstance(inner, list) else value)
     return target
-
-
-def stamp_of(seconds: float) -> Time:
-    """ROS time in a message."""
-    nanoseconds = round(seconds * 1e9)
-    return Time(sec=nanoseconds // 1_000_000_000, nanosec=nanoseconds % 1_000_000_000)
 
 
 class Player:

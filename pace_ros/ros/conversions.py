@@ -6,6 +6,7 @@ import math
 from builtin_interfaces.msg import Time
 
 from pace_msgs import msg
+from pace_ros.clock import seconds
 from pace_ros.control import ControllerState
 from pace_ros.embodiment import Chunk, Level
 from pace_ros.embodiment.level import HOP
@@ -15,11 +16,6 @@ from pace_ros.turn import Arm, Content, Onset, ResponseFrame, SpeechState, TurnR
 GATES = {'adaptive': msg.ControllerState.GATE_ADAPTIVE, 'static': msg.ControllerState.GATE_STATIC}
 
 
-def seconds(stamp: Time) -> float:
-    """A stamp in s."""
-    return float(stamp.sec) + float(stamp.nanosec) * 1e-9
-
-
 def content_of(value: int) -> Content:
     """The content of a number in a message; one nobody knows is unknown."""
     return Content(value) if value in set(Content) else Content.UNKNOWN
@@ -27,8 +23,8 @@ def content_of(value: int) -> Content:
 
 def stamp_of(instant: float) -> Time:
     """A stamp of an instant in s."""
-    whole = math.floor(instant)
-    return Time(sec=whole, nanosec=min(999_999_999, round((instant - whole) * 1e9)))
+    whole, rest = divmod(round(instant * 1e9), 1_000_000_000)
+    return Time(sec=whole, nanosec=rest)
 
 
 def utterance_from(message: msg.Utterance, *, received: float, now: Time) -> Utterance:

@@ -12,11 +12,13 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 from sensor_msgs.msg import JointState
 
 from pace_msgs import msg
+from pace_ros.clock import seconds
 from pace_ros.embodiment.gestures import GestureBook, GestureError
-from pace_ros.observing import Mark, Observation, Observer, ObserverSettings
-from pace_ros.observing.hops import HOP, Hops
+from pace_ros.embodiment.level import HOP, Marker
+from pace_ros.observing import Observation, Observer, ObserverSettings
+from pace_ros.observing.hops import Hops
 from pace_ros.places import or_packaged
-from pace_ros.ros.conversions import content_of, onset_message, seconds, stamp_of
+from pace_ros.ros.conversions import content_of, onset_message, stamp_of
 from pace_ros.ros.declared import declare_tree
 from pace_ros.ros.plain_node import run_node
 from pace_ros.ros.qos import EVENTS, SENSOR
@@ -88,7 +90,7 @@ class OnsetObserver(Node):
         self._tell(self._observer.hear_joints(seconds(message.header.stamp), message.name, message.position))
 
     def _on_level(self, message: msg.AudioLevel) -> None:
-        marks = [Mark(each.turn_id, content_of(each.content), each.index) for each in message.markers]
+        marks = [Marker(each.turn_id, content_of(each.content), each.index) for each in message.markers]
         hop = float(message.hop) or HOP
         self._tell(self._observer.hear_level(seconds(message.header.stamp), hop, message.rms, marks))
 

@@ -14,8 +14,8 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 from sensor_msgs.msg import JointState
 
 from pace_msgs import msg
-from pace_ros.clock import Forward
-from pace_ros.ros.conversions import content_of, level_message, seconds, stamp_of
+from pace_ros.clock import Forward, seconds
+from pace_ros.ros.conversions import content_of, level_message, stamp_of
 from pace_ros.ros.declared import declare_tree
 from pace_ros.ros.plain_node import run_node
 from pace_ros.ros.qos import EVENTS, SENSOR, STATE

@@ -22,6 +22,7 @@ from pace_ros.turn import Content, Modality, Source
 
 SETTLE = 1.0  # s for further listeners, a recorder above all, to know of a new node
 QUIET = 0.3  # s without sound after which the robot has finished speaking
+GIVEN_UP = 2.0  # s of quiet after its turn in which a moment to interrupt will not come any more
 LOUD = 0.01  # rms from which it is heard
 VOICE_HELD = 0.3  # s for which a visitor who interrupts is heard as voice activity
 UTTERANCE, VOICE, STOP = 'utterance', 'voice', 'stop'
@@ -107,7 +108,7 @@ class Visitors:
                 raise RobotAbsent('The robot is not there: dialogue node and a loudspeaker are needed.')
         finally:
             met.close()
-        self.until(lambda: False, SETTLE)
+        self.pause(SETTLE)
 
     def until(self, condition: Callable[[], object], timeout: float) -> bool:
         """Spin until the condition holds; says whether it does within ``timeout`` s."""
@@ -117,6 +118,10 @@ class Visitors:
                 return False
             self._executor.spin_once(timeout_sec=0.01)
         return True
+
+    def pause(self, seconds: float) -> None:
+        """Do nothing for a while but hear."""
+        self.until(lambda: False, seconds)
 
     def say(self, text: str, conversation: str) -> str:
         """Say something; returns the utterance's id."""
@@ -138,9 +143,9 @@ class Visitors:
         self.until(self.is_quiet, timeout)
         return turn
 
-    def is_quiet(self) -> bool:
-        """Whether nothing has been heard for a while."""
-        return time.monotonic() - self._last_sound > QUIET
+    def is_quiet(self, since: float = QUIET) -> bool:
+        """Whether nothing has been heard for so many s."""
+        return time.monotonic() - self._last_sound > since
 
     def interrupt(self, known: set[str], interruption: Interruption, timeout: float) -> Interrupted | None:
         """Wait for the moment in a turn that is not ``known`` and break in as told; None if the moment never came.
@@ -154,15 +159,15 @@ class Visitors:
             here = (each for each in self.onsets if each not in known and self._shown(each, *moment))
             return next((each for each in here if interruption.by != VOICE or self._has_spoken(each)), '')
 
-        self.until(lambda: found() or (self.turns.keys() - known and self._silent()), timeout)
+        self.until(lambda: found() or (self.turns.keys() - known and self.is_quiet(GIVEN_UP)), timeout)
         turn_id = found()
         if not turn_id:
             return None
-        self.until(lambda: False, interruption.after)
+        self.pause(interruption.after)
         stamp = self.node.get_clock().now().nanoseconds * 1e-9
         if interruption.by == VOICE:
             self._activity.publish(Bool(data=True))
-            self.until(lambda: False, VOICE_HELD)
+            self.pause(VOICE_HELD)
             self._activity.publish(Bool(data=False))
         elif interruption.by == STOP:
             self.stop(timeout)
@@ -175,9 +180,6 @@ class Visitors:
 
     def _has_spoken(self, turn_id: str) -> bool:
         return any(self._shown(turn_id, Modality.SPEECH, content) for content in Content)
-
-    def _silent(self) -> bool:
-        return time.monotonic() - self._last_sound > 2.0
 
     def _shown(self, turn_id: str, modality: Modality, content: Content) -> bool:
         return any(

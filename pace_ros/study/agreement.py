@@ -10,6 +10,7 @@ import numpy as np
 from rich.table import Table
 
 from pace_ros.bags.reading import read_messages
+from pace_ros.clock import seconds
 from pace_ros.turn import Content, Modality, Source
 
 ONSET = 'pace_msgs/msg/Onset'
@@ -127,7 +128,7 @@ def agreement_of(bag: Path) -> Agreement:
     kinds: dict[str, list[Instant]] = {'command': [], 'truth': [], 'observed': []}
     for each in read_messages(bag, types=[ONSET]):
         message = each.message
-        stamp = message.header.stamp.sec + message.header.stamp.nanosec * 1e-9
+        stamp = seconds(message.header.stamp)
         is_truth = each.topic.endswith('ground_truth')
         if message.source == Source.UNKNOWN and not is_truth:
             continue

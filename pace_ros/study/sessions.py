@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path as FilePath
 from typing import Any
 
+from pace_ros.clock import seconds
 from pace_ros.turn import Arm, Content, Modality, Outcome, Path, Source, TurnRecord
 
 log = logging.getLogger(__name__)
@@ -189,7 +190,7 @@ def _bagged_turn(message: Any, robot: str, name: str) -> Row:
         path=_name(Path, message.path), outcome=_name(Outcome, message.outcome),
         gate=_GATES.get(int(getattr(message, 'gate', 0)), ''), refused='; '.join(getattr(message, 'refused', ())),
         perceived_latency=float(message.perceived_latency), robot=robot, file=name, arm=str(message.arm), switches='',
-        stamp=_seconds(message.header.stamp),
+        stamp=seconds(message.header.stamp),
     )
     return row
 
@@ -206,19 +207,15 @@ def _bagged_onset(message: Any, name: str) -> Row:
         'turn_id': str(message.turn_id), 'conversation_id': str(message.conversation_id),
         'modality': _name(Modality, message.modality), 'content': _name(Content, message.content),
         'source': _name(Source, message.source), 'elapsed': float(message.elapsed),
-        'audible': float(getattr(message, 'audible', math.nan)), 'stamp': _seconds(message.header.stamp),
+        'audible': float(getattr(message, 'audible', math.nan)), 'stamp': seconds(message.header.stamp),
         'detail': str(message.detail), 'file': name, 'from_bag': True,
     }
-
-
-def _seconds(stamp: Any) -> float:
-    return float(stamp.sec) + float(stamp.nanosec) * 1e-9
 
 
 def _utterance(message: Any, robot: str, received: float) -> Row:
     return {
         'id': str(message.utterance_id), 'conversation_id': str(message.conversation_id) or 'default', 'robot': robot,
-        'received': received, 'end': _seconds(message.header.stamp), 'text': str(message.text),
+        'received': received, 'end': seconds(message.header.stamp), 'text': str(message.text),
         'locale': str(message.locale), 'asr_confidence': float(message.confidence),
     }
 

@@ -1,6 +1,9 @@
 """Which level answered, how turns ended, and what fillers were good for: counts and shares by group."""
 from __future__ import annotations
 
+from collections.abc import Callable
+from enum import IntEnum
+
 import numpy as np
 import pandas as pd
 
@@ -9,26 +12,26 @@ from pace_ros.turn import Outcome, Path
 
 def path_shares(turns: pd.DataFrame) -> pd.DataFrame:
     """One row a group and path: turns, share of the group's turns, median ptfr (s). UNKNOWN: no level answered."""
-    rows = []
-    for group, part in turns.groupby('group', sort=False):
-        for path in (*(each.name for each in Path if each), 'UNKNOWN'):
-            own = part.loc[part['path'] == path]
-            if len(own):
-                rows.append({'group': group, 'path': path, 'turns': len(own), 'share': len(own) / len(part),
-                             'ptfr_p50': own['ptfr'].median()})
-    return pd.DataFrame(rows, columns=['group', 'path', 'turns', 'share', 'ptfr_p50'])
+    return _shares(turns, 'path', Path, 'ptfr_p50', lambda ptfr: ptfr.median())
 
 
 def outcomes(turns: pd.DataFrame) -> pd.DataFrame:
     """One row a group and outcome: turns, share, and how many of them had begun an informative answer."""
+    return _shares(turns, 'outcome', Outcome, 'answer_begun', lambda ptfr: int(ptfr.notna().sum()))
+
+
+def _shares(
+    turns: pd.DataFrame, column: str, kinds: type[IntEnum], measure: str, of_ptfr: Callable[[pd.Series], float]
+) -> pd.DataFrame:
+    """One row a group and kind, UNKNOWN last: turns, share of the group's turns, and a ``measure`` of their PTFR."""
     rows = []
     for group, part in turns.groupby('group', sort=False):
-        for outcome in (*(each.name for each in Outcome if each), 'UNKNOWN'):
-            own = part.loc[part['outcome'] == outcome]
+        for kind in (*(each.name for each in kinds if each), 'UNKNOWN'):
+            own = part.loc[part[column] == kind]
             if len(own):
-                rows.append({'group': group, 'outcome': outcome, 'turns': len(own), 'share': len(own) / len(part),
-                             'answer_begun': int(own['ptfr'].notna().sum())})
-    return pd.DataFrame(rows, columns=['group', 'outcome', 'turns', 'share', 'answer_begun'])
+                rows.append({'group': group, column: kind, 'turns': len(own), 'share': len(own) / len(part),
+                             measure: of_ptfr(own['ptfr'])})
+    return pd.DataFrame(rows, columns=['group', column, 'turns', 'share', measure])
 
 
 def filler_use(turns: pd.DataFrame, onsets: pd.DataFrame) -> pd.DataFrame:

@@ -182,8 +182,12 @@ class TestAnswer:
         assert 0 < heard.report.ttft < GUARD
 
     async def test_a_piece_is_given_while_the_stream_goes_on(self) -> None:
-        async with talking_to(Script([sse(chunk('Hello')), STALL])) as (_, client):
-            await first_piece(client, 'Hello')
+        async with (
+            talking_to(Script([sse(chunk('Hello')), STALL])) as (cloud, client),
+            contextlib.aclosing(client.stream(HI, Completion())) as pieces,
+        ):
+            assert await anext(pieces) == 'Hello'
+            assert (len(cloud.requests), cloud.closed_early) == (1, 0), 'the stream is still open'
 
     @pytest.mark.parametrize('separator', ['\u2028', '\u2029', '\u0085', '\x0b', '\x0c', '\x1c', '\x1d', '\x1e'])
     async def test_separators_inside_json_are_text(self, separator: str) -> None:
@@ -739,6 +743,7 @@ class TestCancellation:
         async with talking_to(Script([sse(chunk('Hel')), STALL])) as (cloud, client):
             await first_piece(client, 'Hel')
             await until(lambda: cloud.closed_early == 1)
+            assert client.breaker.state == 'closed'
 
     async def test_a_listener_that_fails_closes_the_connection_with_its_own_error(self) -> None:
         async with talking_to(Script([sse(chunk('Hel')), STALL])) as (cloud, client):

@@ -11,7 +11,8 @@ from observing.motions import trapezoid
 
 from pace_ros import packaged
 from pace_ros.embodiment.gestures import GestureBook
-from pace_ros.observing import Mark, Observation, Observer, ObserverSettings
+from pace_ros.embodiment.level import Marker
+from pace_ros.observing import Observation, Observer, ObserverSettings
 from pace_ros.turn import Content, Modality, Onset, Outcome, Source
 
 BOOK = GestureBook.read(packaged.config_dir() / 'gestures.yaml')
@@ -271,7 +272,7 @@ def test_a_clock_that_is_set_back_leaves_nothing_of_the_time_before() -> None:
         given_up = observer.tick(2.0, steady=start)
         observer.hear_joints(2.0, ['head_yaw'], [0.0])
         spoken(observer, ANSWER, 2.1, 0.2)
-        told.append([*given_up, *observer.hear_level(2.19, 0.005, [0.0, 0.0, 0.1, 0.1], [Mark('t1', ANSWER, 2)])])
+        told.append([*given_up, *observer.hear_level(2.19, 0.005, [0.0, 0.0, 0.1, 0.1], [Marker('t1', ANSWER, 2)])])
         observer.hear_turn('t1', Outcome.CANCELLED, 2.05)
         observer.hear_onset(Onset('t2', 'c', Modality.GAZE, ACK, 0.1), 9.0, steady=start + 7.0)
         assert observer.tick(9.0, steady=start + 7.0) == []
@@ -298,7 +299,7 @@ def test_a_clock_that_is_corrected_by_a_little_loses_nothing() -> None:
     observer.tick(2.0, steady=0.0)
     spoken(observer, ANSWER, 2.1, 0.2)
     assert observer.tick(1.5, steady=0.1) == []
-    told = observer.hear_level(2.19, 0.005, [0.0, 0.0, 0.1], [Mark('t1', ANSWER, 2)])
+    told = observer.hear_level(2.19, 0.005, [0.0, 0.0, 0.1], [Marker('t1', ANSWER, 2)])
     assert only(told).onset.elapsed == pytest.approx(0.2)
 
 
@@ -329,12 +330,12 @@ def spoken(observer: Observer, content: Content, at: float, audible: float, turn
 
 def test_a_marker_names_turn_and_content_whichever_comes_first() -> None:
     observer = Observer(ObserverSettings(), BOOK)
-    assert observer.hear_level(3.0, 0.005, [0.0, 0.1], [Mark('t1', FILLER, 0)]) == []
+    assert observer.hear_level(3.0, 0.005, [0.0, 0.1], [Marker('t1', FILLER, 0)]) == []
     filler = only(spoken(observer, FILLER, 2.99, 1.0))
     assert filler.onset.elapsed == pytest.approx(1.005)
     assert filler.onset.detail == '-20 dB at its marker'
     assert spoken(observer, ANSWER, 3.5, 1.5) == []
-    answer = only(observer.hear_level(3.5, 0.005, [0.1], [Mark('t1', ANSWER, 0)]))
+    answer = only(observer.hear_level(3.5, 0.005, [0.1], [Marker('t1', ANSWER, 0)]))
     assert (answer.onset.content, answer.onset.elapsed) == (ANSWER, pytest.approx(1.5))
 
 
@@ -363,7 +364,7 @@ def test_a_sentence_cut_off_before_it_sounds_is_not_observed() -> None:
     observer = Observer(ObserverSettings(), BOOK)
     spoken(observer, ANSWER, 2.9, 1.0)
     observer.hear_turn('t1', Outcome.CANCELLED, 3.0)
-    assert observer.hear_level(2.95, 0.005, [0.0] * 10, [Mark('t1', ANSWER, 0)]) == []
+    assert observer.hear_level(2.95, 0.005, [0.0] * 10, [Marker('t1', ANSWER, 0)]) == []
     told = observer.hear_level(3.15, 0.005, [0.1] * 10)
     assert only(told).onset.detail == 'not observed: cancelled 0.10 s after it, before any sound'
 

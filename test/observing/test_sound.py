@@ -5,13 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pace_ros.embodiment.level import Marker
 from pace_ros.observing.hops import Hops
 from pace_ros.observing.settings import Sound
-from pace_ros.observing.sound import Mark, SoundOnset, SoundOnsets
+from pace_ros.observing.sound import SoundOnset, SoundOnsets
 from pace_ros.turn import Content
 
 HOP = 0.005
-FILLER, ANSWER = Mark('t1', Content.FILLER, 0), Mark('t1', Content.ANSWER, 0)
+FILLER, ANSWER = Marker('t1', Content.FILLER, 0), Marker('t1', Content.ANSWER, 0)
 
 
 def sounds() -> SoundOnsets:
@@ -32,7 +33,7 @@ def test_leading_silence_may_go_on_in_the_next_message() -> None:
 
 
 def test_filler_and_answer_are_told_apart_within_one_message_without_a_pause() -> None:
-    answer = Mark('t1', Content.ANSWER, 3)
+    answer = Marker('t1', Content.ANSWER, 3)
     found = sounds().update(10.0, HOP, [0.1] * 6, [FILLER, answer])
     assert [(each.time, each.mark) for each in found] == [(10.0, FILLER), (pytest.approx(10.015), answer)]
 
@@ -41,7 +42,7 @@ def test_only_the_first_sentence_of_each_content_counts() -> None:
     player = sounds()
     assert len(player.update(10.0, HOP, [0.1] * 4, [ANSWER])) == 1
     assert player.update(11.0, HOP, [0.1] * 4, [ANSWER]) == []
-    assert len(player.update(12.0, HOP, [0.1] * 4, [Mark('t2', Content.ANSWER, 0)])) == 1
+    assert len(player.update(12.0, HOP, [0.1] * 4, [Marker('t2', Content.ANSWER, 0)])) == 1
 
 
 def test_what_never_gets_loud_gives_way_to_the_next_sentence() -> None:

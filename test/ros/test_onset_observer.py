@@ -18,7 +18,8 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
 from pace_msgs import msg
-from pace_ros.ros.conversions import seconds, stamp_of
+from pace_ros.clock import seconds
+from pace_ros.ros.conversions import stamp_of
 from pace_ros.ros.qos import EVENTS, SENSOR
 
 START_DEADLINE = 30.0

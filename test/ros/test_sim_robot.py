@@ -18,7 +18,7 @@ from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import JointState
 
 from pace_msgs import msg
-from pace_ros.ros.conversions import seconds
+from pace_ros.clock import seconds
 from pace_ros.ros.qos import EVENTS, SENSOR, STATE
 from pace_ros.ros.sim_robot import SimRobotNode
 

@@ -1,6 +1,7 @@
 """Looking at gaze targets through the actions of other packages."""
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,7 @@ from pace_ros.ros.adapters.interfaces import NONE, find_interface
 from pace_ros.ros.adapters.latest import LatestGoal
 
 
-class Gaze:
+class Gaze(ABC):
     """Sends each target as a goal that replaces the former."""
 
     package = ''
@@ -48,8 +49,9 @@ class Gaze:
         if self._goals is not None:
             self._goals.destroy()
 
+    @abstractmethod
     def _goal(self, target: PointStamped) -> Any:
-        raise NotImplementedError
+        """The action's goal to look there."""
 
 
 class LookAt(Gaze):

@@ -145,7 +145,9 @@ def test_a_goal_accepted_too_late_is_cancelled(
     eyes = gaze(deadline=0.2)
     until(eyes.available)
     eyes.look(target(1.0))
-    until(lambda: one.ends == [CANCELED])
+    until(lambda: bool(one.ends))
+    assert one.ends == [CANCELED]
+    assert 'did not accept a goal within 0.2 s' in eyes.problem
 
 
 def test_a_missing_server_is_a_problem_and_no_more(client: Any, gaze: Any, until: Callable[..., None]) -> None:
@@ -170,6 +172,7 @@ def test_a_server_that_goes_in_the_middle_is_a_problem(
     until(lambda: 'has gone' in eyes.problem)
     eyes.look(target(2.0))
     until(lambda: 'has no server' in eyes.problem)
+    assert len(one.begun) == 1, 'nothing of the second goal reached the server'
 
 
 def test_an_adapter_left_out_does_nothing(client: Any) -> None:

@@ -16,9 +16,9 @@ from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 from std_msgs.msg import Bool  # noqa: E402
 
 from pace_msgs import msg  # noqa: E402
+from pace_ros.clock import seconds  # noqa: E402
 from pace_ros.ros.adapters import voices as voices_module  # noqa: E402
 from pace_ros.ros.adapters.voices import Ear, Voices  # noqa: E402
-from pace_ros.ros.conversions import seconds  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings('ignore:Deprecated in favor of')  # rclpy's own call
 
