@@ -104,8 +104,6 @@ class ActionSpeaker:
     first sentence, for which the first word is awaited in vain for a moment.
     """
 
-    latency = 0.0
-
     def __init__(self, node: Node, name: str, deadline: float) -> None:
         """``name`` is the action's, "none" to leave it out; ``deadline`` the longest wait for acceptance (s)."""
         kind = None if name == NONE else find_interface(node, 'tts_msgs', 'action', 'TTS')
