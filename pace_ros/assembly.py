@@ -10,26 +10,8 @@ import timeit
 from collections.abc import Callable
 from pathlib import Path
 
-import httpx
-
 from pace_ros import packaged
-from pace_ros.aging import check_classes, read_rules
-from pace_ros.cache import (
-    LEARNED,
-    CacheFileError,
-    CacheSaver,
-    ChangeRates,
-    EitherClassifier,
-    Guards,
-    Leaning,
-    LearnedClassifier,
-    Lexicon,
-    PatternLists,
-    Personal,
-    ScopeReader,
-    SemanticCache,
-    VolatilityClassifier,
-)
+from pace_ros.cache import CacheFileError, CacheSaver, ChangeRates, Guards, SemanticCache
 from pace_ros.cascade import Cascade
 from pace_ros.clock import Clock
 from pace_ros.config import Config
@@ -37,12 +19,12 @@ from pace_ros.control import ControllerState, CostLedger, Router, TtftKeeper
 from pace_ros.dialogue import Dialogue
 from pace_ros.embedding import open_embedder
 from pace_ros.embodiment import Speaker, Voice
-from pace_ros.facts import FactExtractor, Polarity, ProductNames
 from pace_ros.filler import (
     ConflictJudge,
     ConflictMeter,
     FillerDesk,
     FillerFailed,
+    FillerGenerator,
     LlamaFillers,
     PhraseBook,
     budget,
@@ -58,7 +40,8 @@ from pace_ros.places import data_file, or_packaged
 from pace_ros.record import RecordWriter
 from pace_ros.remarks import Remarks
 from pace_ros.retrieval import KnowledgeBase
-from pace_ros.settings import ConfigError
+from pace_ros.substitutes import NOTHING, Substitutes
+from pace_ros.understanding import Understanding
 from pace_ros.wire import open_transport
 
 log = logging.getLogger(__name__)
@@ -69,17 +52,16 @@ class Assembly:
 
     def __init__(
         self, config: Callable[[], Config], clock: Clock, *, outlet: Outlet, speaker: Speaker,
-        transport: httpx.AsyncBaseTransport | None = None,
-        on_traffic: Callable[[Exchanged], None] = lambda _exchanged: None,
+        on_traffic: Callable[[Exchanged], None] = lambda _exchanged: None, instead: Substitutes = NOTHING,
     ) -> None:
-        """Load everything. ``transport`` takes the network's place before the language model, in studies;
-        ``on_traffic`` is told every exchange with it, with ``record.l2``.
+        """Load everything but what is there ``instead``; ``on_traffic`` is told every exchange with the language
+        model, with ``record.l2``.
 
         Raises the parts' own errors, each a sentence that names the file or parameter at fault.
         """
         self._config = config
         self._clock = clock
-        self._transport = transport
+        self._instead = instead
         self._on_traffic = on_traffic
         now = config()
         with contextlib.ExitStack() as begun:  # what has a thread is closed again if a later part cannot be opened
@@ -88,11 +70,12 @@ class Assembly:
             self._open_files(now, begun)
             self._open_voice(now, speaker, begun)
             levels = self._levels(now)
-            read_ahead(levels, self.knowledge.entries.values())
+            if instead.knowledge is None or instead.understanding is None:
+                read_ahead(levels, self.knowledge.entries.values())
             self.cascade = Cascade(levels, config, clock, embed_seconds=self._embed_seconds())
             rates = ChangeRates(clock, self.cache.file and self.cache.file.with_name('change_rates.json'))
             self.freshness = Freshness(
-                self.cache, self.knowledge, self._lexicon, rates, self.cascade.knowledge_changed
+                self.cache, self.knowledge, self._understanding.lexicon, rates, self.cascade.knowledge_changed
             )
             self.dialogue = Dialogue(
                 self.cascade, levels, config, clock=clock, outlet=outlet, voice=self.voice, writer=self.writer
@@ -105,9 +88,11 @@ class Assembly:
 
     def _open_recall(self, now: Config, begun: contextlib.ExitStack) -> None:
         """The encoder and what is searched by it."""
-        self.embedder = open_embedder(now.embedding)
+        instead = self._instead
+        self.embedder = instead.embedder or open_embedder(now.embedding)
+        self._understanding = instead.understanding or Understanding.read(now, self.embedder.fingerprint)
         paths = [Path(path).expanduser() for path in now.l1.knowledge] or [packaged.config_dir() / 'knowledge']
-        self.knowledge = KnowledgeBase(paths, self.embedder, self._clock)
+        self.knowledge = instead.knowledge or KnowledgeBase(paths, self.embedder, self._clock)
         self.cache = self._open_cache(now)
         begun.callback(self.cache.close)
         self.saver = CacheSaver(self.cache, lambda: self._config().l0.save_period)
@@ -117,7 +102,8 @@ class Assembly:
         """The cache on its file; where another process has that, in memory only."""
         file = data_file(now, now.l0.file, 'l0.sqlite')
         open_on = functools.partial(
-            SemanticCache, dimension=self.embedder.dimension, capacity=now.l0.capacity, half_life=now.l0.half_life,
+            self._instead.cache, dimension=self.embedder.dimension,
+            capacity=now.l0.capacity, half_life=now.l0.half_life,
             clock=self._clock, fingerprint=self.embedder.fingerprint,
         )
         self.cache_error = ''
@@ -155,50 +141,26 @@ class Assembly:
 
     def _levels(self, now: Config) -> Levels:
         """The parts a turn passes through."""
-        folder = packaged.config_dir()
-        names = ProductNames.read(or_packaged(now.names_file, 'names.yaml'))
-        facts = FactExtractor(names, Polarity.read(folder / 'antonyms.yaml'))
-        exchange, subject, personal = (self._patterns(now, name) for name in ('exchange', 'subject', 'personal'))
-        leaning = Leaning(exchange, subject)
-        self.conflicts = ConflictMeter(facts)
+        by = self._understanding
+        self.conflicts = ConflictMeter(by.facts)
         return Levels(
             embedder=self.embedder,
             cache=self.cache,
             knowledge=self.knowledge,
-            volatility=self._open_classifier(now),
-            scopes=ScopeReader(names, leaning),
-            guards=Guards(facts),
-            personal=Personal(personal, leaning),
+            volatility=by.volatility,
+            scopes=by.scopes,
+            guards=Guards(by.facts),
+            personal=by.personal,
             router=self.router,
             ledger=self.ledger,
             fillers=self.fillers,
-            facts=facts,
+            facts=by.facts,
             conflicts=self.conflicts,
             judge=ConflictJudge(self.llm.first, lambda: self._config().filler, self.ledger),
             llm=self.llm,
             prompts=PromptBook.read(or_packaged(now.l2.persona_file, 'persona.yaml')),
-            remarks=Remarks.read(folder / 'remarks.yaml'),
+            remarks=Remarks.read(packaged.config_dir() / 'remarks.yaml'),
         )
-
-    def _patterns(self, now: Config, name: str) -> PatternLists:
-        """A word list: from the configured folder if that has it, else the package's."""
-        own = Path(now.lexicon_dir).expanduser()
-        has_it = now.lexicon_dir and any(own.glob(f'{name}.*.txt'))
-        return PatternLists.read(own if has_it else packaged.config_dir() / 'lexicon', name)
-
-    def _open_classifier(self, now: Config) -> VolatilityClassifier:
-        """What says whether an answer ages. Raises ConfigError for a rule for a class that nothing is in."""
-        settings = now.volatility
-        self._lexicon = Lexicon(self._patterns(now, 'volatile'))
-        check_classes(read_rules(settings.rules), {*self._lexicon.categories, LEARNED})
-        if settings.classifier == 'lexicon':
-            return self._lexicon
-        file = data_file(now, settings.head_file, 'volatility.npz')
-        if file is None:
-            raise ConfigError("Parameter 'volatility.head_file' must not be none for volatility.classifier "
-                              f'{settings.classifier}.')
-        learned = LearnedClassifier.read(file, self.embedder.fingerprint)
-        return learned if settings.classifier == 'learned' else EitherClassifier(self._lexicon, learned)
 
     def save_cache(self) -> int:
         """Write the cache now; returns the number of entries. Raises OSError, or RuntimeError if it has no file."""
@@ -267,7 +229,8 @@ class Assembly:
         """The endpoint, and the second one for hedged requests, which may be the same."""
         other = hedge_endpoint_of(config.hedge, self.endpoint, os.environ)
         transport = open_transport(
-            self._config, [self.endpoint, *filter(None, [other])], self._transport, self._on_traffic, self._clock
+            self._config, [self.endpoint, *filter(None, [other])], self._instead.transport, self._on_traffic,
+            self._clock,
         )
         first = ChatClient(self.endpoint, lambda: self._config().l2, self._clock, transport)
         second = first if other is None else ChatClient(other, lambda: self._config().l2, self._clock, transport)
@@ -275,16 +238,20 @@ class Assembly:
 
     def _embed_seconds(self) -> float:
         """What one encoding takes, once warm."""
+        if self._instead.embed_seconds is not None:
+            return self._instead.embed_seconds
         return min(timeit.repeat(lambda: self.embedder.embed('How far does it go on one charge?'), number=1, repeat=5))
 
     def _open_fillers(self, config: Config) -> FillerDesk:
         book = PhraseBook.read(or_packaged(config.filler.phrases_file, 'fillers.yaml'), config.filler.max_chars)
         return FillerDesk(self._open_generator(config, book), book, lambda: self._config().filler)
 
-    def _open_generator(self, config: Config, book: PhraseBook) -> LlamaFillers | None:
+    def _open_generator(self, config: Config, book: PhraseBook) -> FillerGenerator | None:
         """A robot whose filler model is missing still has its placeholders."""
         if not config.filler.generator:
             return None
+        if self._instead.generator is not None:
+            return self._instead.generator
         try:
             model = Path(config.filler.model).expanduser() if config.filler.model else packaged.small_chat_model()
             return LlamaFillers(model, config.filler, book)

@@ -22,6 +22,7 @@ from pace_ros.embodiment import LocalSpeaker, Pyttsx3Synthesizer
 from pace_ros.embodiment.sink import NullSink
 from pace_ros.retrieval import read_knowledge
 from pace_ros.settings import with_values
+from pace_ros.substitutes import Substitutes
 from pace_ros.turn import Onset, Path, ResponseFrame, SpeechState, TurnRecord, Utterance
 
 HOUR = 3600.0
@@ -136,7 +137,8 @@ async def run(
     oracle, clock = SimulatedOracle(facts), VirtualClock()
     config = _config(arm)
     mute = LocalSpeaker(Pyttsx3Synthesizer(config.speech.rate), NullSink())
-    assembly = Assembly(lambda: config, clock, outlet=Silence(), speaker=mute, transport=oracle.transport)
+    assembly = Assembly(lambda: config, clock, outlet=Silence(), speaker=mute,
+                        instead=Substitutes(transport=oracle.transport))
     tally = Counter[str]()
     try:
         for at, question in _script(chance, list(facts), changes, hours, asked_an_hour):
