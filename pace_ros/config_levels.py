@@ -46,6 +46,8 @@ class L1:
     knowledge: tuple[str, ...] = setting((), 'Knowledge files or folders (.yaml .jsonl .csv .md); '
                                          'empty: the packaged showroom.', read_only=True)
     top_k: int = setting(4, 'Passages given to the language model.', low=1, high=32)
+    margin: float = setting(0.0, 'Direct return only where the best entry is nearer than any other by this; 0: always.',
+                            low=0.0, high=1.0)
     passage_floor: float = setting(0.4, 'Passages less similar to the question than this are not given.', low=0.0,
                                    high=1.0)
 

@@ -62,12 +62,27 @@ class HitRules:
 
     def direct(self, query: Query, threshold: float) -> Direct:
         """The nearest entry that answers in the visitor's language and has a wording of at least this cosine that asks
-        for the same.
+        for the same; none where another such entry is nearer to it than ``l1.margin``.
         """
-        refused: dict[str, str] = {}
         if query.scope.key is None:
             return Direct()
-        near = sorted(_near(query.hits, threshold), key=lambda each: -each[0])
+        margin, refused = self._config().l1.margin, dict[str, str]()
+        fit = self._fit(query, threshold - margin, refused)
+        score, best = next(fit, (0.0, None))
+        if best is None or score < threshold:
+            return Direct(refused=_listed(refused))
+        refused.pop(best.entry.entry_id, None)
+        why = _listed(refused)
+        rival = next((each for each in fit if each[1].entry is not best.entry), None) if margin else None
+        if rival is not None and score - rival[0] < margin:
+            return Direct(refused=(*why, f'{best.entry.entry_id}: {rival[1].entry.entry_id} is as near'))
+        return Direct(best, score, why)
+
+    def _fit(self, query: Query, lowest: float, refused: dict[str, str]) -> Iterator[tuple[float, RetrievalHit]]:
+        """Wordings of at least this cosine that ask for the same, nearest first; why others do not goes to
+        ``refused``, by entry.
+        """
+        near = sorted(_near(query.hits, lowest), key=lambda each: -each[0])
         readings = self._readings(query) if near else ()
         for score, hit, question, locale in near:
             entry = hit.entry
@@ -75,10 +90,9 @@ class HitRules:
                 continue
             why = [self._levels.guards.differs(asked, question, locale) for asked in readings]
             if not why or '' in why:
-                refused.pop(entry.entry_id, None)
-                return Direct(hit, score, _listed(refused))
-            refused.setdefault(entry.entry_id, why[0])
-        return Direct(refused=_listed(refused))
+                yield score, hit
+            else:
+                refused.setdefault(entry.entry_id, why[0])
 
     def _readings(self, query: Query) -> Sequence[Facts]:
         """What the question may mean: about the subject in focus, or if it does not lean on that, as it stands."""

@@ -11,9 +11,8 @@ from harness import COLOURS, FOX, LIGHTHOUSE, MUSIC, Ledger, until
 from support import STALL, Script, answer, scripted_cloud
 from whole import ask, assembled, configured, speaker
 
-from pace_ros import assembly as assembly_module
 from pace_ros.assembly import Assembly
-from pace_ros.cache import PatternError
+from pace_ros.cache import PatternError, PatternLists
 from pace_ros.clock import SystemClock
 from pace_ros.embodiment import SpeechError
 from pace_ros.filler import PhraseError
@@ -127,7 +126,7 @@ async def test_a_missing_lexicon_is_named(
     def absent(_folder: FilePath, name: str) -> None:
         raise PatternError(f'There is no {name}.<language>.txt.')
 
-    monkeypatch.setattr(assembly_module.PatternLists, 'read', absent)
+    monkeypatch.setattr(PatternLists, 'read', absent)
     with pytest.raises(PatternError, match='There is no'):
         Assembly(lambda: configured(tmp_path), SystemClock(), outlet=Ledger(), speaker=speaker())
 

@@ -158,3 +158,36 @@ def test_an_entry_withdrawn_or_out_of_date_after_the_search_is_never_returned(
     file.write_text(other)
     desk.base.reload()
     assert desk.direct('Where is the coffee bar?').hit is None
+
+
+MARGIN = """
+- id: boot
+  questions: {en: ["How big is the boot?"]}
+  answer: {en: "The boot holds 400 liters."}
+- id: tank
+  questions: {en: ["How big is the tank?"]}
+  answer: {en: "The tank holds 50 liters."}
+"""
+
+
+@pytest.mark.parametrize(('margin', 'entry'), [(0.0, 'boot'), (0.05, 'boot'), (0.9, '')])
+def test_an_entry_that_another_is_nearly_as_near_as_is_left_to_the_model(
+    tmp_path: FilePath, embedder: Embedder, margin: float, entry: str
+) -> None:
+    file = tmp_path / 'knowledge.yaml'
+    file.write_text(MARGIN)
+    desk = Desk([file], embedder, l1__margin=margin)
+    direct = desk.direct('How big is the boot then?')
+    assert found(direct) == entry
+    assert direct.refused == (() if entry else ('boot: tank is as near',))
+
+
+def test_the_margin_is_kept_to_a_hair(tmp_path: FilePath, embedder: Embedder) -> None:
+    """Just below the distance to the second entry the best one is returned, just above it is not."""
+    file = tmp_path / 'knowledge.yaml'
+    file.write_text(MARGIN)
+    asked = 'How big is the boot then?'
+    first, second = Desk([file], embedder).query(asked).hits
+    gap = first.score - second.score
+    assert found(Desk([file], embedder, l1__margin=gap - 1e-4).direct(asked, threshold=first.score - 1e-3)) == 'boot'
+    assert found(Desk([file], embedder, l1__margin=gap + 1e-4).direct(asked, threshold=first.score - 1e-3)) == ''

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pace_ros.language import is_blank, is_encodable, language
 from pace_ros.retrieval.entry import KnowledgeEntry
 
-FIELDS = {'id', 'topic', 'volatile', 'source', 'valid_until', 'questions', 'answer'}
+FIELDS = {'id', 'topic', 'volatile', 'source', 'valid_until', 'questions', 'answer', 'passage'}
 
 
 class KnowledgeError(ValueError):
@@ -24,12 +24,16 @@ def entry_of(fields: object, where: str) -> KnowledgeEntry:
     entry_id = fields.get('id')
     if not isinstance(entry_id, str) or is_blank(entry_id):
         raise KnowledgeError(f"{where}, field 'id': must be a non-empty string, not {entry_id!r}.")
+    passage = _flag(fields, 'passage', where)
+    if passage and 'questions' in fields:
+        raise KnowledgeError(f"{where}, field 'questions': a passage has none.")
+    asked = [] if passage else _by_language(fields, 'questions', where)
     return KnowledgeEntry(
         entry_id=entry_id,
-        questions={key: _questions(value, where, key) for key, value in _by_language(fields, 'questions', where)},
+        questions={key: _questions(value, where, key) for key, value in asked},
         answers={key: _text(value, where, f'answer.{key}') for key, value in _by_language(fields, 'answer', where)},
         topic=_optional(fields, 'topic', where),
-        volatile=_flag(fields.get('volatile', False), where),
+        volatile=_flag(fields, 'volatile', where),
         source=_optional(fields, 'source', where),
         valid_until=_date(fields.get('valid_until'), where),
     )
@@ -66,12 +70,13 @@ def _optional(fields: Mapping[str, object], name: str, where: str) -> str:
     return '' if value is None or value == '' else _text(value, where, name)
 
 
-def _flag(value: object, where: str) -> bool:
+def _flag(fields: Mapping[str, object], name: str, where: str) -> bool:
+    value = fields.get(name, False)
     if isinstance(value, bool):
         return value
     if isinstance(value, str) and value.strip().lower() in ('true', 'false', ''):
         return value.strip().lower() == 'true'
-    raise KnowledgeError(f"{where}, field 'volatile': must be true or false, not {value!r}.")
+    raise KnowledgeError(f"{where}, field '{name}': must be true or false, not {value!r}.")
 
 
 def _date(value: object, where: str) -> datetime.date | None:

@@ -49,6 +49,13 @@ def test_a_flag_may_be_written_as_a_word(value: object, *, meaning: bool) -> Non
     assert entry_of({**GOOD, 'volatile': value}, WHERE).volatile is meaning
 
 
+def test_a_passage_has_no_questions() -> None:
+    answers = {'zh': '后备箱有三百升。', 'en': 'It holds 300 l.'}
+    entry = entry_of({'id': 'boot', 'passage': True, 'answer': answers}, WHERE)
+    assert entry.is_passage
+    assert entry.answers == answers
+
+
 @pytest.mark.parametrize('value', [datetime.date(2027, 2, 28), '2027-02-28'])
 def test_a_date_may_be_a_date_or_its_text(value: object) -> None:
     assert entry_of({**GOOD, 'valid_until': value}, WHERE).valid_until == datetime.date(2027, 2, 28)
@@ -69,6 +76,8 @@ def test_a_date_may_be_a_date_or_its_text(value: object) -> None:
         ({'volatile': 1}, 'volatile'),
         ({'volatile': 'maybe'}, 'volatile'),
         ({'volatile': None}, 'volatile'),
+        ({'passage': True}, 'questions'),
+        ({'passage': 'yes'}, 'passage'),
         ({'valid_until': 'soon'}, 'valid_until'),
         ({'valid_until': '2027-02-30'}, 'valid_until'),
         ({'valid_until': '31.12.2027'}, 'valid_until'),

@@ -1,0 +1,1 @@
+"""The evaluation: arms, runs that can be resumed, tables and figures."""

@@ -1,0 +1,141 @@
+"""A study on disk: cells are run by worker processes, kept one by one, and resumed where it was stopped."""
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from importlib.metadata import PackageNotFoundError, version
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pace_ros.files import replacing
+from pace_ros.study.datasets.registry import load
+from pace_ros.study.evaluation import worker
+from pace_ros.study.evaluation.cell import Cell
+from pace_ros.study.evaluation.columns import COLUMNS
+from pace_ros.study.evaluation.plan import Plan, PlanError
+from pace_ros.study.evaluation.virtual_run import REAL
+
+Progress = Callable[[str, int, int], None]
+PLAN, REQUESTS = 'plan.json', 'requests'
+_LIBRARIES = ('numpy', 'scipy', 'pandas', 'faiss-cpu', 'onnxruntime', 'httpx', 'anyio', 'gptcache')
+
+
+class Campaign:
+    """One folder. ``workers`` processes share the cells; in real time there is one, so that nothing competes."""
+
+    def __init__(self, folder: Path, plan: Plan, *, workers: int, data: Path | None = None) -> None:
+        self._folder = folder
+        self._plan = plan
+        self._workers = 1 if plan.time == REAL else workers
+        self._data = data
+
+    def run(self, progress: Progress) -> Path:
+        """Run what is missing; returns the table of all requests. Raises PlanError, DataSetError, OSError, and what a
+        cell raises.
+        """
+        cells = self._plan.cells()
+        for name in sorted({cell.dataset for cell in cells}):
+            load(name, self._data)  # what cannot be read is told before anything is begun
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._keep_plan()
+        with self._pool() as pool:
+            try:
+                completion = self._completion(pool, progress)
+                self._fill_snapshots(pool, cells, completion, progress)
+                self._run_cells(pool, cells, completion, progress)
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+        return self._merge(cells)
+
+    def _pool(self) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(
+            self._workers, mp_context=get_context('spawn'), initializer=worker.open_laboratory,
+            initargs=(self._plan, self._folder, self._data),
+        )
+
+    def _keep_plan(self) -> None:
+        """Write the plan, or compare it with the one that is there."""
+        path, fields = self._folder / PLAN, json.loads(json.dumps(self._plan.as_fields()))
+        if path.exists():
+            before = json.loads(path.read_text(encoding='utf-8'))
+            grown = {**before['plan'], 'parts': fields['parts']}
+            if grown != fields:
+                differing = sorted(key for key in fields if grown.get(key) != fields[key])
+                raise PlanError(f'{self._folder} holds a study with other settings: {", ".join(differing)}. '
+                                'Choose another folder, or the same settings.')
+            fields['parts'] = sorted({*before['plan']['parts'], *fields['parts']})
+            self._write_plan({**before, 'plan': fields})
+        else:
+            self._write_plan({'plan': fields, 'machine': _machine(self._workers), 'versions': dict(_versions())})
+
+    def _write_plan(self, fields: dict[str, Any]) -> None:
+        with replacing(self._folder / PLAN) as file:
+            file.write(json.dumps(fields, indent=1, sort_keys=True, ensure_ascii=False).encode() + b'\n')
+
+    def _completion(self, pool: ProcessPoolExecutor, progress: Progress) -> float:
+        """The pure-LLM arm's mean completion time (s) without load, from which all rates follow."""
+        fields = json.loads((self._folder / PLAN).read_text(encoding='utf-8'))
+        if 'completion' not in fields:
+            progress('pilot', 0, 1)
+            fields['completion'] = pool.submit(worker.pilot).result()
+            self._write_plan(fields)
+            progress('pilot', 1, 1)
+        return float(fields['completion'])
+
+    def _fill_snapshots(
+        self, pool: ProcessPoolExecutor, cells: Sequence[Cell], completion: float, progress: Progress
+    ) -> None:
+        wanted = sorted({(cell.dataset, cell.seed) for cell in cells if worker.begins_warm(cell)})
+        missing = [each for each in wanted if not worker.snapshot_file(self._folder, *each).exists()]
+        jobs = [pool.submit(worker.fill_snapshot, dataset, seed, completion) for dataset, seed in missing]
+        _collect('snapshots', jobs, progress)
+
+    def _run_cells(
+        self, pool: ProcessPoolExecutor, cells: Sequence[Cell], completion: float, progress: Progress
+    ) -> None:
+        missing = [cell for cell in cells if not worker.cell_file(self._folder, cell).exists()]
+        done = len(cells) - len(missing)
+        _collect('cells', [pool.submit(worker.run_cell, cell, completion) for cell in missing], progress, done)
+
+    def _merge(self, cells: Sequence[Cell]) -> Path:
+        """All cells of all parts that are there, as one table."""
+        files = sorted((self._folder / worker.CELLS).glob('*.parquet'))
+        wanted = {cell.name for cell in cells}
+        assert wanted <= {file.stem for file in files}  # noqa: S101  they have just been run
+        table = pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)[list(COLUMNS)]
+        target = self._folder / f'{REQUESTS}.parquet'
+        with replacing(target) as file:
+            table.to_parquet(file, index=False)
+        with replacing(self._folder / f'{REQUESTS}.csv.gz') as file:
+            table.to_csv(file, index=False, compression={'method': 'gzip', 'mtime': 0})
+        return target
+
+
+def _collect(name: str, jobs: Sequence[Future[None]], progress: Progress, done: int = 0) -> None:
+    """Wait for all; the first error is raised."""
+    total = done + len(jobs)
+    progress(name, done, total)
+    for job in as_completed(jobs):
+        job.result()
+        done += 1
+        progress(name, done, total)
+
+
+def _machine(workers: int) -> dict[str, Any]:
+    return {'system': platform.system(), 'architecture': platform.machine(), 'python': platform.python_version(),
+            'cores': os.cpu_count(), 'workers': workers}
+
+
+def _versions() -> Iterator[tuple[str, str]]:
+    for name in _LIBRARIES:
+        try:
+            yield name, version(name)
+        except PackageNotFoundError:
+            continue

@@ -1,0 +1,73 @@
+"""Which cells a study runs, from what is asked for on the command line."""
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pace_ros.study.cloud import CloudSettings
+from pace_ros.study.evaluation import arms as table
+from pace_ros.study.evaluation.cell import PARTS, RAMP, Cell
+from pace_ros.study.evaluation.streams import Sizes
+
+CONCURRENCIES = (1.0, 4.0, 8.0, 16.0, 32.0)
+FEW = (4.0, 16.0)  # of the parts that need no more
+VOLATILE = 'carqa-volatile'
+
+
+class PlanError(ValueError):
+    """A study that cannot be run as asked; the message says why."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that decides what comes out, but for the machine where computing is charged as measured."""
+
+    parts: tuple[str, ...]
+    time: str
+    dataset: str = 'carqa'
+    language: str = 'zh'
+    transfer: tuple[str, ...] = ('cmrc2018', 'dureader', 'xquad', 'banking77')
+    arms: tuple[str, ...] = ()
+    concurrencies: tuple[float, ...] = CONCURRENCIES
+    seeds: tuple[int, ...] = (1, 2, 3)
+    sizes: Sizes = field(default_factory=Sizes)
+    cloud: CloudSettings = field(default_factory=CloudSettings)
+    base_url: str = ''
+
+    def __post_init__(self) -> None:
+        for name in self.parts:
+            if name not in PARTS:
+                raise PlanError(f'There is no part {name!r}; there are {", ".join(PARTS)}.')
+        for name in self.arms:
+            if name not in table.ARMS:
+                raise PlanError(f'There is no arm {name!r}; there are {", ".join(table.ARMS)}.')
+        if not self.seeds or not self.concurrencies or min(self.concurrencies) <= 0:
+            raise PlanError('A study needs seeds, and concurrencies above 0.')
+
+    def cells(self) -> list[Cell]:
+        """All cells, in order of part, data set, concurrency, seed and arm."""
+        return [cell for part in PARTS if part in self.parts for cell in self._of(part)]
+
+    def as_fields(self) -> dict[str, Any]:
+        """The plan as JSON types."""
+        fields: dict[str, Any] = dataclasses.asdict(self)
+        return fields
+
+    def _of(self, part: str) -> list[Cell]:
+        arms = {
+            'campaign': tuple(table.PAPER) + tuple(table.BEYOND), 'cold': table.COLD, 'steady': table.STEADY,
+            'ramp': table.RAMP, 'volatility': table.VOLATILITY, 'transfer': table.TRANSFER,
+        }[part]
+        chosen = [name for name in arms if not self.arms or name in self.arms]
+        offered: Sequence[float] = self.concurrencies
+        if part in ('steady', 'transfer'):
+            offered = [each for each in self.concurrencies if each in FEW] or self.concurrencies[:1]
+        if part in ('ramp', 'volatility'):
+            offered = [RAMP]
+        datasets = {'volatility': (VOLATILE,), 'transfer': self.transfer}.get(part, (self.dataset,))
+        return [
+            Cell(part, dataset, arm, concurrency, seed)
+            for dataset in datasets for concurrency in offered for seed in self.seeds for arm in chosen
+        ]

@@ -1,0 +1,101 @@
+"""``study run``: parts of the evaluation, in virtual or real time."""
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from pace_ros.settings import ConfigError
+from pace_ros.study.cloud import CloudError, CloudSettings
+from pace_ros.study.cloud.regimes import REGIMES
+from pace_ros.study.datasets.rows import DataSetError
+from pace_ros.study.evaluation.campaign import Campaign
+from pace_ros.study.evaluation.cell import PARTS
+from pace_ros.study.evaluation.plan import CONCURRENCIES, Plan, PlanError
+from pace_ros.study.evaluation.streams import Sizes
+from pace_ros.study.evaluation.trial import Overdue
+from pace_ros.study.evaluation.virtual_run import FIXED, MEASURED, REAL
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument('parts', nargs='+', metavar='PART', choices=(*PARTS, 'all'),
+                        help=f'{", ".join(PARTS)}, or all')
+    parser.add_argument('--out', type=Path, default=Path('study'), metavar='DIR',
+                        help='where results are kept; a study that was stopped goes on (default: %(default)s)')
+    parser.add_argument('--clock', choices=('virtual', 'real'), default='virtual', help='(default: %(default)s)')
+    parser.add_argument('--costs', choices=(MEASURED, FIXED), default=MEASURED,
+                        help='virtual time: what computing costs; fixed is the same on every machine '
+                             '(default: %(default)s)')
+    parser.add_argument('--dataset', default='carqa', help='or a .jsonl file of your own (default: %(default)s)')
+    parser.add_argument('--transfer', nargs='*', metavar='NAME', help='data sets of the part transfer')
+    parser.add_argument('--data', type=Path, metavar='DIR', help='where public data sets lie')
+    parser.add_argument('--language', choices=('zh', 'en'), default='zh', help='(default: %(default)s)')
+    parser.add_argument('--arms', nargs='+', default=(), metavar='ARM', help='only these')
+    parser.add_argument('--concurrency', nargs='+', type=float, default=CONCURRENCIES, metavar='C')
+    parser.add_argument('--seeds', nargs='+', type=int, default=(1, 2, 3), metavar='N')
+    parser.add_argument('--requests', type=int, metavar='N', help='measured requests a cell (default: 500)')
+    parser.add_argument('--regime', choices=tuple(REGIMES), default='paper',
+                        help='of the simulated cloud (default: %(default)s)')
+    parser.add_argument('--cloud', type=Path, metavar='FILE', help='settings of the simulated cloud (YAML)')
+    parser.add_argument('--base-url', default='', metavar='URL',
+                        help='a real endpoint instead, its key in the environment as for the robot; needs --clock real')
+    parser.add_argument('--workers', type=int, default=os.cpu_count() or 1, help='processes (default: %(default)s)')
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run what is missing. 0, or 2 after one sentence on what is wrong."""
+    console = Console(stderr=True)
+    bar = Progress(
+        TextColumn('{task.description}'), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        TimeRemainingColumn(), console=console,
+    )
+    tasks: dict[str, TaskID] = {}
+
+    def progress(name: str, done: int, total: int) -> None:
+        if name not in tasks and total:
+            tasks[name] = bar.add_task(name, total=total)
+        if total:
+            bar.update(tasks[name], completed=done)
+
+    try:
+        campaign = Campaign(options.out, plan_of(options), workers=options.workers, data=options.data)
+        with bar:
+            table = campaign.run(progress)
+    except (PlanError, CloudError, ConfigError, DataSetError, Overdue) as error:
+        sys.stderr.write(f'study run: {error}\n')
+        return 2
+    except OSError as error:
+        sys.stderr.write(f'study run: {error.filename or options.out}: {error.strerror or error}\n')
+        return 2
+    sys.stdout.write(f'{table}\n')
+    return 0
+
+
+def plan_of(options: argparse.Namespace) -> Plan:
+    """The plan that is asked for. Raises PlanError, CloudError."""
+    if options.base_url and options.clock != REAL:
+        raise PlanError('A real endpoint (--base-url) needs --clock real.')
+    cloud: CloudSettings = REGIMES[options.regime]
+    sizes = Sizes() if options.requests is None else Sizes(
+        measured=options.requests, transfer_measured=options.requests
+    )
+    transfer = {} if options.transfer is None else {'transfer': tuple(options.transfer)}
+    return Plan(
+        parts=PARTS if 'all' in options.parts else tuple(sorted(set(options.parts))),
+        time=REAL if options.clock == REAL else options.costs, dataset=options.dataset, language=options.language,
+        arms=tuple(options.arms), concurrencies=tuple(options.concurrency), seeds=tuple(options.seeds), sizes=sizes,
+        cloud=cloud.read(options.cloud) if options.cloud else cloud, base_url=options.base_url, **transfer,
+    )

@@ -1,0 +1,1 @@
+"""Whether answers are right, how good they are, and whether they are stale."""

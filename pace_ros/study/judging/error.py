@@ -1,0 +1,6 @@
+"""What can go wrong with the judging of a run."""
+from __future__ import annotations
+
+
+class JudgingError(ValueError):
+    """Rows, scores or a rubric that cannot be used, or a judge that gives no verdict; one sentence names it."""

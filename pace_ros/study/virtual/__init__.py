@@ -1,0 +1,1 @@
+"""Virtual time: waiting costs nothing, computing is charged as measured or at fixed cost."""

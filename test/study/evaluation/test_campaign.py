@@ -1,0 +1,81 @@
+"""A study from the command line to its table: real worker processes, real encoder, simulated cloud."""
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from study_showroom import write
+
+from pace_ros.study.evaluation.columns import COLUMNS
+from pace_ros.study.main import main
+
+
+def study(folder: Path, *words: str) -> int:
+    """Run ``study`` and return its exit code."""
+    with pytest.raises(SystemExit) as ended:
+        main([*words, '--out', str(folder)])
+    return int(ended.value.code or 0)
+
+
+def test_a_study_runs_is_resumed_and_is_the_same_to_the_byte(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = str(write(tmp_path))
+    words = ('run', 'campaign', '--costs', 'fixed', '--dataset', own, '--language', 'en', '--concurrency', '4',
+             '--seeds', '1', '--requests', '30', '--workers', '1', '--arms', 'pure-llm', 'pace-plus')
+    one, two = tmp_path / 'one', tmp_path / 'two'
+    assert study(one, *words) == 0
+    rows = pd.read_parquet(one / 'requests.parquet')
+    assert list(rows.columns) == list(COLUMNS)
+    assert rows.groupby('arm').size().to_dict() == {'pace-plus': 130, 'pure-llm': 130}
+    assert set(rows['outcome']) == {'ANSWERED'}
+    assert set(rows.loc[rows['arm'] == 'pure-llm', 'path']) == {'L2'}
+    instant = rows[(rows['arm'] == 'pace-plus') & rows['path'].isin(['L0', 'L1'])]
+    assert len(instant) > 20
+    assert instant['ptfr'].max() < 0.05  # nobody waits for anybody: s of fixed cost
+    assert rows['lag'].max() < 0.05
+    pairs = rows.pivot_table(index='index', columns='arm', values='at')
+    assert (pairs['pure-llm'] == pairs['pace-plus']).all()
+
+    (one / 'cells' / 'campaign-own-pure-llm-c4-s1.parquet').unlink()
+    kept = (one / 'cells' / 'campaign-own-pace-plus-c4-s1.parquet').stat().st_mtime_ns
+    before = (one / 'requests.parquet').read_bytes()
+    assert study(one, *words) == 0
+    assert (one / 'requests.parquet').read_bytes() == before
+    assert (one / 'cells' / 'campaign-own-pace-plus-c4-s1.parquet').stat().st_mtime_ns == kept
+
+    assert study(two, *words) == 0
+    for name in ('requests.parquet', 'requests.csv.gz', 'plan.json'):
+        assert (two / name).read_bytes() == (one / name).read_bytes(), name
+
+    capsys.readouterr()
+    assert study(one, *words[:-1], 'pace-full') == 2
+    assert 'holds a study with other settings: arms' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(('words', 'told'), [
+    (('--arms', 'pace-extra'), "There is no arm 'pace-extra'"),
+    (('--base-url', 'http://127.0.0.1:9/v1'), 'needs --clock real'),
+    (('--concurrency', '0'), 'concurrencies above 0'),
+    (('--dataset', 'none.jsonl'), 'none.jsonl'),
+])
+def test_what_cannot_be_run_is_refused_in_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
+) -> None:
+    assert study(tmp_path / 'out', 'run', 'campaign', '--workers', '1', *words) == 2
+    error = capsys.readouterr().err
+    assert told in error
+    assert 'Traceback' not in error
+
+
+def test_the_plan_says_what_was_run(tmp_path: Path) -> None:
+    own = str(write(tmp_path))
+    assert study(tmp_path / 'out', 'run', 'cold', '--costs', 'fixed', '--dataset', own, '--language', 'en',
+                 '--concurrency', '1', '--seeds', '1', '--requests', '5', '--workers', '1', '--arms', 'shipped') == 0
+    plan = json.loads((tmp_path / 'out' / 'plan.json').read_text())
+    assert plan['plan']['time'] == 'fixed'
+    assert plan['plan']['cloud']['first_token_median'] > 0
+    assert 0.5 < plan['completion'] < 10.0
+    assert not (tmp_path / 'out' / 'snapshots').exists()  # cold: none is needed
