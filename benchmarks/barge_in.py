@@ -43,6 +43,7 @@ LOOKS_AGAIN = 0.5  # s after which a new turn may look aside
 STILL = 0.01  # rad
 PATIENCE = 30.0  # s
 THINKING = 2.0  # s by which the cloud is held back: long enough for filler and pose
+WITHOUT_L0 = ('l0.enabled:=false', 'l0.file:=none')
 LEAD_OUT = 0.06  # s before they are due samples are handed over
 
 
@@ -149,28 +150,21 @@ def interrupt_once(visitors: Visitors, witness: Witness, chance: random.Random, 
     return done
 
 
-def campaign(
-    folder: FilePath, interruptions: int, seed: int, environment: dict[str, str], *parameters: str
-) -> Outcome:
-    """Make so many interruptions, of every kind in turn, on a dialogue node with these parameters."""
+def campaign(visitors: Visitors, interruptions: int, seed: int) -> Outcome:
+    """Make so many interruptions, of every kind in turn, of a robot with a body and without L0."""
     outcome, chance = Outcome(), random.Random(seed)
     kinds = [(by, moment) for moment in MOMENTS for by in (UTTERANCE, VOICE, STOP)]
-    with (
-        embodied_robot(folder, environment, 'l0.enabled:=false', 'l0.file:=none', *parameters, thinking=THINKING),
-        Visitors() as visitors,
-    ):
-        visitors.wait_for_robot(START_DEADLINE)
-        witness = Witness(visitors)
-        for number in track(range(interruptions * 2), 'interrupting', console=Console(stderr=True), transient=True):
-            done = interrupt_once(visitors, witness, chance, kinds[number % len(kinds)], number)
-            if done is not None:
-                last, faults = aftermath(witness, done)
-                outcome.made[done.by, done.moment] += 1
-                outcome.faults += faults
-                for what, after in last.items():
-                    outcome.last[what].append(after)
-            if outcome.made.total() == interruptions:
-                break
+    witness = Witness(visitors)
+    for number in track(range(interruptions * 2), 'interrupting', console=Console(stderr=True), transient=True):
+        done = interrupt_once(visitors, witness, chance, kinds[number % len(kinds)], number)
+        if done is not None:
+            last, faults = aftermath(witness, done)
+            outcome.made[done.by, done.moment] += 1
+            outcome.faults += faults
+            for what, after in last.items():
+                outcome.last[what].append(after)
+        if outcome.made.total() == interruptions:
+            break
     return outcome
 
 
@@ -179,8 +173,13 @@ def main() -> int:
     exit_on_sigterm()
     wanted = int(sys.argv[1]) if len(sys.argv) > 1 else INTERRUPTIONS
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    with tempfile.TemporaryDirectory() as folder:
-        outcome = campaign(FilePath(folder), wanted, seed, dict(os.environ))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        embodied_robot(FilePath(folder), dict(os.environ), *WITHOUT_L0, thinking=THINKING),
+        Visitors() as visitors,
+    ):
+        visitors.wait_for_robot(START_DEADLINE)
+        outcome = campaign(visitors, wanted, seed)
     made = ', '.join(f'{count} by {by} in the {moment}' for (by, moment), count in sorted(outcome.made.items()))
     print(f'{outcome.made.total()} interruptions, seed {seed}: {made}')
     table = Table('last of the old turn', 'turns with any', 'P50', 'P95', 'worst')

@@ -25,10 +25,10 @@ class Asr:
 
 @dataclass(frozen=True)
 class Speculation:
-    """Work begun before the visitor has finished (off by default)."""
+    """Work begun before the visitor has finished."""
 
-    enabled: bool = setting(False, 'Prepare an answer for a partial hypothesis that has become stable.')
-    stable_for: float = setting(0.25, 'Time for which a hypothesis must not change.', low=0.01, high=5.0)
+    enabled: bool = setting(True, 'Prepare an answer for a partial hypothesis that has become stable.')
+    stable_for: float = setting(0.4, 'Time for which a hypothesis must not change.', low=0.01, high=5.0)
     max_p_instant: float = setting(0.5, 'The language model is asked ahead only where P(inst) is at most this.',
                                    low=0.0, high=1.0)
     similarity: float = setting(0.97, 'Cosine from which the final words are the same question, if no number, date, '

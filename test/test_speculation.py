@@ -42,8 +42,9 @@ def prepared(house: House, conversation: str = 'default') -> bool:
 
 
 @pytest.mark.anyio
-async def test_it_is_off_by_default(folder: FilePath, embedder: Embedder) -> None:
-    async with scripted_cloud(STORY) as cloud, open_house(folder, embedder, cloud) as house:
+async def test_it_can_be_switched_off(folder: FilePath, embedder: Embedder) -> None:
+    off: dict[str, object] = {'speculation.enabled': False}
+    async with scripted_cloud(STORY) as cloud, open_house(folder, embedder, cloud, off) as house:
         whisper(house, LIGHTHOUSE)
         assert house.dialogue._speculator._open == {}
         assert (await house.ask(LIGHTHOUSE, utterance_id='u')).speculation == ''

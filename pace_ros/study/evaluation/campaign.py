@@ -92,7 +92,7 @@ class Campaign:
     def _fill_snapshots(
         self, pool: ProcessPoolExecutor, cells: Sequence[Cell], completion: float, progress: Progress
     ) -> None:
-        wanted = sorted({(cell.dataset, cell.seed) for cell in cells if worker.begins_warm(cell)})
+        wanted = sorted({(cell.dataset, cell.seed) for cell in cells if worker.begins_warm(cell, self._plan)})
         missing = [each for each in wanted if not worker.snapshot_file(self._folder, *each).exists()]
         jobs = [pool.submit(worker.fill_snapshot, dataset, seed, completion) for dataset, seed in missing]
         _collect('snapshots', jobs, progress)

@@ -2,13 +2,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pace_ros.study.cloud import CloudSettings
 from pace_ros.study.evaluation import arms as table
 from pace_ros.study.evaluation.cell import PARTS, RAMP, Cell
+from pace_ros.study.evaluation.own_arms import arm_of
 from pace_ros.study.evaluation.streams import Sizes
 
 CONCURRENCIES = (1.0, 4.0, 8.0, 16.0, 32.0)
@@ -22,7 +23,11 @@ class PlanError(ValueError):
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that decides what comes out, but for the machine where computing is charged as measured."""
+    """Everything that decides what comes out, but for the machine where computing is charged as measured.
+
+    ``own`` are further arms with their settings; ``trace`` is a file of arrivals that takes the place of Poisson's in
+    the parts campaign, cold and transfer.
+    """
 
     parts: tuple[str, ...]
     time: str
@@ -35,16 +40,26 @@ class Plan:
     sizes: Sizes = field(default_factory=Sizes)
     cloud: CloudSettings = field(default_factory=CloudSettings)
     base_url: str = ''
+    trace: str = ''
+    own: tuple[tuple[str, Mapping[str, Any]], ...] = ()
 
     def __post_init__(self) -> None:
         for name in self.parts:
             if name not in PARTS:
                 raise PlanError(f'There is no part {name!r}; there are {", ".join(PARTS)}.')
         for name in self.arms:
-            if name not in table.ARMS:
-                raise PlanError(f'There is no arm {name!r}; there are {", ".join(table.ARMS)}.')
+            self.arm(name)
         if not self.seeds or not self.concurrencies or min(self.concurrencies) <= 0:
             raise PlanError('A study needs seeds, and concurrencies above 0.')
+
+    def arm(self, name: str) -> table.Arm:
+        """An arm by its name: one of the table's, or one of the study's own. Raises PlanError."""
+        if name in table.ARMS:
+            return table.ARMS[name]
+        own = dict(self.own)
+        if name not in own:
+            raise PlanError(f'There is no arm {name!r}; there are {", ".join([*table.ARMS, *own])}.')
+        return arm_of(name, own[name])
 
     def cells(self) -> list[Cell]:
         """All cells, in order of part, data set, concurrency, seed and arm."""
@@ -56,8 +71,9 @@ class Plan:
         return fields
 
     def _of(self, part: str) -> list[Cell]:
+        own = [name for name, _ in self.own]
         arms = {
-            'campaign': tuple(table.PAPER) + tuple(table.BEYOND), 'cold': table.COLD, 'steady': table.STEADY,
+            'campaign': (*table.PAPER, *table.BEYOND, *own), 'cold': (*table.COLD, *own), 'steady': table.STEADY,
             'ramp': table.RAMP, 'volatility': table.VOLATILITY, 'transfer': table.TRANSFER,
         }[part]
         chosen = [name for name in arms if not self.arms or name in self.arms]

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from pace_ros.study.workload.hypotheses import spoken
 from pace_ros.study.workload.ramp import ramp
 from pace_ros.study.workload.request import WARM_UP, Request
 from pace_ros.study.workload.stream import stream
+from pace_ros.study.workload.traces import traced
 
 HOUR = 3600.0
 STEADY_WARM_UP = 650  # requests: the gate needs eleven windows of 50 to close
@@ -31,14 +33,23 @@ class Sizes:
     asked_an_hour: float = 4.0
 
 
-def requests_of(cell: Cell, data: DataSet, sizes: Sizes, completion: float) -> tuple[Request, ...]:
-    """The stream of a cell; ``completion`` is the pure-LLM arm's mean (s), from which every rate follows."""
+def requests_of(
+    cell: Cell, data: DataSet, sizes: Sizes, completion: float, trace: str = ''
+) -> tuple[Request, ...]:
+    """The stream of a cell; ``completion`` is the pure-LLM arm's mean (s), from which every rate follows. Arrivals are
+    Poisson's, or those of a ``trace`` file brought to the same rate. Raises TraceError.
+    """
     if cell.part == 'ramp':
         return stream(data, ramp(completion, seed=cell.seed, warm_up=sizes.ramp_warm_up, each=sizes.ramp_phase),
                       seed=cell.seed)
     warm_up = {'steady': STEADY_WARM_UP, 'cold': 0}.get(cell.part, sizes.warm_up)
     measured = sizes.transfer_measured if cell.part == 'transfer' else sizes.measured
-    schedule = steady(cell.concurrency, completion, seed=cell.seed, warm_up=warm_up, measured=measured)
+    if trace and cell.part != 'steady':
+        schedule = traced(
+            Path(trace), cell.concurrency, completion, seed=cell.seed, warm_up=warm_up, measured=measured
+        )
+    else:
+        schedule = steady(cell.concurrency, completion, seed=cell.seed, warm_up=warm_up, measured=measured)
     return stream(data, schedule, seed=cell.seed)
 
 

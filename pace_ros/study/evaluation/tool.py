@@ -23,10 +23,12 @@ from pace_ros.study.cloud.regimes import REGIMES
 from pace_ros.study.datasets.rows import DataSetError
 from pace_ros.study.evaluation.campaign import Campaign
 from pace_ros.study.evaluation.cell import PARTS
+from pace_ros.study.evaluation.own_arms import ArmError, read_arms
 from pace_ros.study.evaluation.plan import CONCURRENCIES, Plan, PlanError
 from pace_ros.study.evaluation.streams import Sizes
 from pace_ros.study.evaluation.trial import Overdue
 from pace_ros.study.evaluation.virtual_run import FIXED, MEASURED, REAL
+from pace_ros.study.workload.traces import TraceError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,6 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--data', type=Path, metavar='DIR', help='where public data sets lie')
     parser.add_argument('--language', choices=('zh', 'en'), default='zh', help='(default: %(default)s)')
     parser.add_argument('--arms', nargs='+', default=(), metavar='ARM', help='only these')
+    parser.add_argument('--own-arms', type=Path, metavar='FILE', help='further arms of your own (YAML)')
+    parser.add_argument('--trace', default='', metavar='FILE',
+                        help='arrivals like these (Azure CSV, Mooncake JSONL), at the same rates, instead of Poisson')
     parser.add_argument('--concurrency', nargs='+', type=float, default=CONCURRENCIES, metavar='C')
     parser.add_argument('--seeds', nargs='+', type=int, default=(1, 2, 3), metavar='N')
     parser.add_argument('--requests', type=int, metavar='N', help='measured requests a cell (default: 500)')
@@ -74,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
         campaign = Campaign(options.out, plan_of(options), workers=options.workers, data=options.data)
         with bar:
             table = campaign.run(progress)
-    except (PlanError, CloudError, ConfigError, DataSetError, Overdue) as error:
+    except (ArmError, PlanError, TraceError, CloudError, ConfigError, DataSetError, Overdue) as error:
         sys.stderr.write(f'study run: {error}\n')
         return 2
     except OSError as error:
@@ -85,17 +90,19 @@ def run(options: argparse.Namespace) -> int:
 
 
 def plan_of(options: argparse.Namespace) -> Plan:
-    """The plan that is asked for. Raises PlanError, CloudError."""
+    """The plan that is asked for. Raises PlanError, ArmError, CloudError."""
     if options.base_url and options.clock != REAL:
         raise PlanError('A real endpoint (--base-url) needs --clock real.')
     cloud: CloudSettings = REGIMES[options.regime]
     sizes = Sizes() if options.requests is None else Sizes(
         measured=options.requests, transfer_measured=options.requests
     )
+    own = read_arms(options.own_arms) if options.own_arms else {}
     transfer = {} if options.transfer is None else {'transfer': tuple(options.transfer)}
     return Plan(
         parts=PARTS if 'all' in options.parts else tuple(sorted(set(options.parts))),
         time=REAL if options.clock == REAL else options.costs, dataset=options.dataset, language=options.language,
         arms=tuple(options.arms), concurrencies=tuple(options.concurrency), seeds=tuple(options.seeds), sizes=sizes,
-        cloud=cloud.read(options.cloud) if options.cloud else cloud, base_url=options.base_url, **transfer,
+        cloud=cloud.read(options.cloud) if options.cloud else cloud, base_url=options.base_url, trace=options.trace,
+        own=tuple((name, arm.settings) for name, arm in own.items()), **transfer,
     )

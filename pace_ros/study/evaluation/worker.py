@@ -72,21 +72,22 @@ def fill_snapshot(dataset: str, seed: int, completion: float) -> None:
 
 def run_cell(cell: Cell, completion: float) -> None:
     """Run a cell and keep its rows."""
-    bench, arm = _open[0], ARMS[cell.arm]
+    bench, arm = _open[0], _open[0].plan.arm(cell.arm)
     data = bench.laboratory.subject(cell.dataset).data
     if cell.part == 'volatility':
         requests, events = changing(cell, data, bench.plan.sizes)
         job = Job(cell, arm, requests, events)
     else:
-        job = Job(cell, arm, requests_of(cell, data, bench.plan.sizes, completion), snapshot=_begin(cell, bench))
+        job = Job(cell, arm, requests_of(cell, data, bench.plan.sizes, completion, bench.plan.trace),
+                  snapshot=_begin(cell, bench))
     rows = perform(job, bench.laboratory, bench.conditions)
     with replacing(cell_file(bench.folder, cell)) as file:
         pd.DataFrame(rows, columns=list(COLUMNS)).to_parquet(file, index=False)
 
 
-def begins_warm(cell: Cell) -> bool:
+def begins_warm(cell: Cell, plan: Plan) -> bool:
     """Whether the cell begins with a filled cache."""
-    return cell.part not in ('cold', 'volatility') and ARMS[cell.arm].recalls
+    return cell.part not in ('cold', 'volatility') and plan.arm(cell.arm).recalls
 
 
 def snapshot_file(folder: Path, dataset: str, seed: int) -> Path:
@@ -101,6 +102,6 @@ def cell_file(folder: Path, cell: Cell) -> Path:
 
 def _begin(cell: Cell, bench: _Bench) -> list[CacheEntry]:
     """What the cell's cache holds at its beginning."""
-    if not begins_warm(cell):
+    if not begins_warm(cell, bench.plan):
         return []
     return snapshot.read(snapshot_file(bench.folder, cell.dataset, cell.seed), written=EPOCH)

@@ -11,12 +11,13 @@ from pace_ros.study.evaluation.arms import ARMS
 
 PURE, RAG, STATIC, FULL, GATED, PLUS = 'pure-llm', 'standard-rag', 'pace-static', 'pace-full', 'pace-gated', 'pace-plus'
 CACHE, LIBRARY, FIXED, SHIPPED = 'gptcache', 'gptcache-library', 'a2-fixed', 'shipped'
+FINAL = 'final-only'
 
 MAIN = (PURE, RAG, CACHE, LIBRARY, STATIC, FULL, GATED, SHIPPED, PLUS)
 """The arms that the figures compare."""
 ABLATIONS = ('a1', 'a2-off', FIXED, 'a3-off', 'a4')
 ALONE = ('plus-thresholds', 'plus-guards', 'plus-speculation', 'plus-hedge', 'plus-ceiling')
-ORDER = (*MAIN, *ABLATIONS, *ALONE)
+ORDER = (*MAIN, *ABLATIONS, FINAL, *ALONE)
 
 COLOURS = {
     PURE: '#7a7a7a', RAG: '#E69F00', CACHE: '#56B4E9', LIBRARY: '#8c6d31', STATIC: '#0072B2', FULL: '#D55E00',

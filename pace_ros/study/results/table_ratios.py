@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 import pandas as pd
 
 from pace_ros.study.results import words
-from pace_ros.study.results.arms_order import ALONE, CACHE, FULL, PLUS, PURE, RAG, SHIPPED, STATIC, title
+from pace_ros.study.results.arms_order import ALONE, CACHE, FINAL, FULL, PLUS, PURE, RAG, SHIPPED, STATIC, title
 from pace_ros.study.results.estimates import difference, entries, mean, ratio
 from pace_ros.study.results.rows import Results
 from pace_ros.study.results.words import Table
@@ -51,7 +51,7 @@ def alone_ratios(results: Results) -> Table:
     by_cell = results.cells('campaign')
     heading = 'What each ingredient of PACE-plus does alone'
     records = [compared(by_cell, 'campaign', arm, other, c) for arm, c in by_cell if arm in ALONE
-               for other in ((STATIC,) if arm == 'plus-guards' else (SHIPPED, STATIC)) if (other, c) in by_cell]
+               for other in ((STATIC,) if arm == 'plus-guards' else (FINAL, STATIC)) if (other, c) in by_cell]
     if not records:
         return words.absent('plus_alone', heading, 'This run has no ingredient of PACE-plus alone.')
     return words.table('plus_alone', heading, RATIO_NOTE + COST_NOTE, records, _shown_cost)

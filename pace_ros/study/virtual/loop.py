@@ -12,6 +12,7 @@ T = TypeVar('T')
 EPOCH = 1_800_000_000.0  # wall time (s since the Unix epoch) at which a run in virtual time begins
 STUCK = 10.0  # s of real time without any timer or event, after which nothing can happen any more
 ROUNDING = 1e-9  # s
+STEP = 5e-4  # s
 
 
 class Stuck(RuntimeError):
@@ -53,6 +54,44 @@ class _Skipping(selectors.BaseSelector):
         self._real.close()
 
 
+class _Computed:
+    """CPU time (s) of this thread, but for what was free.
+
+    Asking the system for it costs more than most of what is measured. So within ``STEP`` of the last answer the steady
+    clock stands in; a gap longer than that may be another process's, and the system is asked.
+    """
+
+    def __init__(self) -> None:
+        self._free = 0.0
+        self._answer, self._asked = time.thread_time(), time.perf_counter()
+        self._last = 0.0
+        self._paused: float | None = None
+
+    def now(self) -> float:
+        """So much until now; it never goes back."""
+        if self._paused is None:
+            self._last = max(self._last, self._total() - self._free)
+        return self._last
+
+    def pause(self) -> None:
+        """What follows is free."""
+        self.now()
+        self._paused = self._total()
+
+    def resume(self) -> None:
+        """It is no longer."""
+        if self._paused is not None:
+            self._free += self._total() - self._paused
+            self._paused = None
+
+    def _total(self) -> float:
+        moment = time.perf_counter()
+        if moment - self._asked >= STEP:
+            self._answer, self._asked = time.thread_time(), moment
+            return self._answer
+        return self._answer + moment - self._asked
+
+
 class VirtualLoop(asyncio.SelectorEventLoop):
     """Time passes in three ways: up to the next timer where nothing is to do; by what the loop's thread computes, in
     CPU time (``measured``); and by ``charge``. Work for executors is done at once, in the loop's thread.
@@ -63,17 +102,13 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def __init__(self, *, measured: bool) -> None:
         self._skipped = 0.0
-        self._measured = measured
-        self._free = 0
-        self._mark = time.thread_time()
-        self._computed = 0.0
+        self._computed = _Computed() if measured else None
+        self._depth = 0
         super().__init__(_Skipping(self._skip))
 
     def time(self) -> float:
         """Virtual seconds since the loop was made."""
-        if self._measured and not self._free:
-            return self._skipped + self._computed + time.thread_time() - self._mark
-        return self._skipped + self._computed
+        return self._skipped if self._computed is None else self._skipped + self._computed.now()
 
     def charge(self, seconds: float) -> None:
         """Let so much time pass, as for a computation of fixed cost."""
@@ -82,13 +117,18 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     @contextlib.contextmanager
     def free(self) -> Iterator[None]:
         """What is computed inside costs nothing: it is another machine's work, or the study's own."""
-        self._hold()
+        if self._computed is None:
+            yield
+            return
+        self._depth += 1
+        if self._depth == 1:
+            self._computed.pause()
         try:
             yield
         finally:
-            self._free -= 1
-            if not self._free:
-                self._mark = time.thread_time()
+            self._depth -= 1
+            if not self._depth:
+                self._computed.resume()
 
     def run_in_executor(  # type: ignore[override]  # typeshed's signature has type variables that 3.10 cannot write
         self, executor: Any, func: Callable[..., Any], *args: Any
@@ -100,11 +140,6 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         except Exception as error:
             future.set_exception(error)
         return future
-
-    def _hold(self) -> None:
-        if self._measured and not self._free:
-            self._computed += time.thread_time() - self._mark
-        self._free += 1
 
     def _skip(self, seconds: float) -> None:
         self._skipped += seconds + ROUNDING
