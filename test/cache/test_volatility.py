@@ -23,18 +23,21 @@ EXAMPLES: dict[str, dict[str, tuple[str, ...]]] = {
             'What does the Lark set me back?', 'Is the seven-seater more expensive?',
             'How much is the red one?', 'What would I pay for the big battery?',
             'Are there fees for the registration?', 'Is the first inspection free?', 'Which taxes come on top?',
+            'What do you charge for a spare key?', 'What is the yearly insurance on the seven-seater?',
         ),
         'offer': (
             'Any discount for students?', 'Do you have a special offer for families?', 'Is the display car for sale?',
+            'What is the charging credit on the red one?',
             'Do you throw in winter wheels?', 'Do I get something if my neighbour buys because I recommend you?',
         ),
         'stock': (
             'Is a blue one in stock?', 'Is the white one available immediately?', 'Can I drive one off straight away?',
+            'How many of the roof box are left?', 'Can two more of us still join? Are there places left?',
         ),
         'delivery': (
             'When will the car be delivered?', 'What is the usual delivery time?', 'Can it be delivered by Friday?',
             'How soon can I have it?', 'Is there a waiting list?', 'When can I collect it?',
-            'Will parts for it take long to arrive?',
+            'Will parts for it take long to arrive?', 'How much longer would I wait for a red one?',
         ),
         'finance': (
             'What is the interest on your loans?', 'What is the monthly payment?', 'What are the lease rates?',
@@ -42,13 +45,17 @@ EXAMPLES: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         'hours': (
             'What are your business hours?', 'Is the showroom open on Sundays?', 'How late can I come?',
+            'Saturday, closing time?',
         ),
         'service': (
             'When is the next workshop appointment?', 'Can I get an extended warranty?',
             'Is there a dealership in Harbin?', 'Can you store my winter tires?', 'How is the battery health tested?',
-            'Are there any recalls?', 'How did it do in the crash test?',
+            'Are there any recalls?', 'How did it do in the crash test?', 'What is the earliest I can try it?',
         ),
-        'event': ('Are there any events for children?', 'Is a facelift coming?'),
+        'event': (
+            'Are there any events for children?', 'Is a facelift coming?', 'What is the start time of the quiz?',
+            'When is the photo contest?',
+        ),
         'now': (
             'What can I try today?', 'Which car sold best this month?', 'What is the newest software?',
             'When is the next launch party?', 'Is the warranty campaign still valid?',
@@ -92,14 +99,14 @@ EXAMPLES: dict[str, dict[str, tuple[str, ...]]] = {
         ),
     },
     'zh': {
-        'offer': ('有什么优惠吗？', '介绍朋友买车有奖励吗？'),
-        'price': ('这台的价格是多少？', '顶配多少钱？', '安装怎么收费？'),
-        'stock': ('白色的有现车吗？',),
-        'delivery': ('红色的最快多久能交车？', '要等几周？', '配件什么时候能到？'),
+        'offer': ('有什么优惠吗？', '介绍朋友买车有奖励吗？', '订车能拿到什么？'),
+        'price': ('这台的价格是多少？', '顶配多少钱？', '安装怎么收费？', '脚垫怎么卖？', '运动胎，一条多少'),
+        'stock': ('白色的有现车吗？', '你们有几台试驾车？'),
+        'delivery': ('红色的最快多久能交车？', '要等几周？', '配件什么时候能到？', '选白色要多等多久？'),
         'finance': ('车贷利率是多少？', '租金怎么算？'),
-        'hours': ('你们几点关门？',),
-        'service': ('可以买延保吗？', '轮胎能寄存吗？', '碰撞测试成绩怎么样？'),
-        'event': ('店里有什么活动？',),
+        'hours': ('你们几点关门？', '最早几点能来？'),
+        'service': ('可以买延保吗？', '轮胎能寄存吗？', '碰撞测试成绩怎么样？', '下一个试驾空档是哪一个？'),
+        'event': ('店里有什么活动？', '摄影大赛是哪天？', '赛道日几点集合？'),
         'now': ('今天能试驾吗？', '最新的系统是哪个版本？', '这个型号还在生产吗？'),
         'office': (
             '谁是法国总统？', '巴西的总统是谁？', '谁在执政？', '将军的军衔是什么？', '他的妻子是谁？',
