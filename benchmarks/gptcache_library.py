@@ -33,8 +33,9 @@ from pace_ros.cache import Guards
 from pace_ros.config_levels import Embedding
 from pace_ros.embedding import Embedder, Vector, open_embedder
 from pace_ros.facts import FactExtractor, Polarity, ProductNames
+from pace_ros.study.evaluation.laboratory import Remembering
 from pace_ros.study.gptcache import load
-from pace_ros.study.gptcache.beside import THRESHOLD, AnswerCache, Counted, LibraryCache, OurCache, Remembering, counted
+from pace_ros.study.gptcache.beside import THRESHOLD, AnswerCache, Counted, LibraryCache, OurCache, counted
 from pace_ros.study.gptcache.labelled_questions import Asked, LabelledSet, Unavailable, labelled_sets
 
 FOLDER = Path('../shared/data')

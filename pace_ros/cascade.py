@@ -83,7 +83,8 @@ class Cascade:
         foreseen = Foreseen(query.text, query.vector, verdict=verdict, epoch=query.epoch)
         await self._lookup.search(query)
         decision = levels.router.decide(switches.router)
-        unlikely = decision.p_instant > self._config().speculation.max_p_instant
+        limits = self._config().speculation
+        unlikely = decision.p_instant > limits.max_p_instant or decision.load_index > limits.max_load
         if unlikely or await self._is_instant(query, switches, decision) or levels.llm.breaker.state != 'closed':
             return foreseen
         passages = self._thinking.passages(query, rag=switches.rag)

@@ -25,12 +25,14 @@ class Asr:
 
 @dataclass(frozen=True)
 class Speculation:
-    """Work begun before the visitor has finished."""
+    """Work begun before the visitor has finished (off by default: it costs tokens)."""
 
-    enabled: bool = setting(True, 'Prepare an answer for a partial hypothesis that has become stable.')
+    enabled: bool = setting(False, 'Prepare an answer for a partial hypothesis that has become stable.')
     stable_for: float = setting(0.4, 'Time for which a hypothesis must not change.', low=0.01, high=5.0)
     max_p_instant: float = setting(0.5, 'The language model is asked ahead only where P(inst) is at most this.',
                                    low=0.0, high=1.0)
+    max_load: float = setting(0.25, 'The language model is asked ahead only where the load index is at most this: what '
+                              'is asked in vain slows the others.', low=0.0, high=1.0)
     similarity: float = setting(0.97, 'Cosine from which the final words are the same question, if no number, date, '
                                 'name or polarity differs.', low=0.0, high=1.0)
     patience: float = setting(5.0, 'Time after which a prepared answer nobody asked for is dropped.', low=0.1,

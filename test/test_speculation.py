@@ -42,9 +42,8 @@ def prepared(house: House, conversation: str = 'default') -> bool:
 
 
 @pytest.mark.anyio
-async def test_it_can_be_switched_off(folder: FilePath, embedder: Embedder) -> None:
-    off: dict[str, object] = {'speculation.enabled': False}
-    async with scripted_cloud(STORY) as cloud, open_house(folder, embedder, cloud, off) as house:
+async def test_it_is_off_by_default(folder: FilePath, embedder: Embedder) -> None:
+    async with scripted_cloud(STORY) as cloud, open_house(folder, embedder, cloud) as house:
         whisper(house, LIGHTHOUSE)
         assert house.dialogue._speculator._open == {}
         assert (await house.ask(LIGHTHOUSE, utterance_id='u')).speculation == ''
@@ -153,7 +152,9 @@ async def test_a_cached_question_is_not_asked_ahead(folder: FilePath, embedder: 
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize('setting', [{'speculation.max_p_instant': 0.2}, {'cost.tokens': 1.0}])
+@pytest.mark.parametrize('setting', [
+    {'speculation.max_p_instant': 0.2}, {'speculation.max_load': 0.0, 'router.ttft_high': 1.6}, {'cost.tokens': 1.0},
+])
 async def test_the_model_is_not_asked_ahead_where_it_is_unlikely_or_too_dear(
     folder: FilePath, embedder: Embedder, setting: dict[str, object]
 ) -> None:

@@ -30,6 +30,7 @@ from pace_ros.study.cloud import CloudError, CloudSettings
 from pace_ros.study.datasets.rows import DataSetError
 from pace_ros.study.evaluation import snapshot, worker
 from pace_ros.study.evaluation.arms import ARMS, ROBOT
+from pace_ros.study.evaluation.campaign import merge
 from pace_ros.study.evaluation.cell import Cell
 from pace_ros.study.evaluation.columns import COLUMNS
 from pace_ros.study.evaluation.laboratory import Laboratory
@@ -167,6 +168,7 @@ def run(options: argparse.Namespace) -> int:
                 cells, options.requests)
         agreements = compared(real, virtual)
         spot_frame(agreements).to_csv(options.study / AGREEMENT, index=False)
+        merge(options.study)  # the report shows them, too
     except REFUSALS as error:
         sys.stderr.write(f'spot_check: {error}\n')
         return 2

@@ -56,6 +56,11 @@ class Due:
     partial: bool
 
 
+def _first_word(request: Request) -> float:
+    """When the request begins to be heard (s since the run began)."""
+    return request.at - max((before for before, _ in request.hypotheses), default=0.0)
+
+
 def schedule(requests: Sequence[Request], *, hypotheses: bool = True) -> list[Due]:
     """Every utterance of a stream in order of time, unfinished ``hypotheses`` included or not."""
     dues = [
@@ -145,13 +150,14 @@ class SpotVisitors:
     ) -> dict[int, Visit]:
         """Publish every request when it is due, whatever has been answered, and wait for the turns.
 
-        ``hypotheses``: unfinished ones too, as partial utterances. ``announce`` is given every question AHEAD s before.
+        ``hypotheses``: unfinished ones too, as partial utterances. ``announce`` is given every question AHEAD s before
+        its first word is heard.
         Ends ``patience`` s after the last request was due at the latest. ``check`` is called now and then and may
         raise; ``on_progress`` is given how many requests were sent and have ended. Raises KeyboardInterrupt on a
         signal.
         """
         waiting = deque(schedule(requests, hypotheses=hypotheses))
-        announced = deque((due.at - AHEAD, due.text) for due in waiting if not due.partial)
+        announced = deque(sorted((_first_word(each) - AHEAD, each.question.text) for each in requests))
         self.visits, self.ended = {each.index: Visit() for each in requests}, 0
         earliest = waiting[0].at if waiting else 0.0
         self._begin = time.monotonic() + LEAD - min(0.0, earliest)

@@ -75,7 +75,8 @@ MEASURES = (
     Measure('quality (1 to 5)', ('quality',), _numbers('quality')),
     Measure('stale share', ('stale',), _numbers('stale')),
     Measure('conflict share', ('filler_conflict', 'filler_shown'), _conflicts),
-    Measure('tokens a turn', ('tokens_in', 'tokens_out', 'tokens_wasted'), _tokens, ratio=True),
+    Measure('tokens a turn, wasted ones included', ('tokens_in', 'tokens_out', 'tokens_wasted'), _tokens, ratio=True),
+    Measure('tokens wasted a turn', ('tokens_wasted',), _numbers('tokens_wasted')),
 )
 
 

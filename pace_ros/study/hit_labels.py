@@ -33,7 +33,8 @@ def labelled(sessions: Sequence[Session], labels: FilePath | None = None) -> Lab
     """The candidates that were judged, of turns not of the warm-up.
 
     Without a file these are the answers of L0 and L1 whose turn has a value in ``correct``. A file of labels (CSV) has
-    a turn's ``turn_id`` (of a run: its part, arm, concurrency, seed and index) and ``correct``; with a column ``level``
+    a turn's ``turn_id`` (of a run: its part, data set, arm, concurrency, seed and
+    index) and ``correct``; with a column ``level``
     it also judges candidates that were not served: would the nearest cached question (L0), the nearest knowledge entry
     (L1) have been the right answer? Left out are repeats in the same words, which are hits at
     any threshold; stale answers, which no threshold mends; and candidates that a guard had refused, where the log says
@@ -96,7 +97,7 @@ def _read(path: FilePath) -> pd.DataFrame:
 
 def _joined(turns: pd.DataFrame, labels: pd.DataFrame, source: FilePath) -> pd.DataFrame:
     keys = ['turn_id'] if 'turn_id' in labels and 'turn_id' in turns else [
-        each for each in (*KEYS, 'dataset') if each in labels and each in turns]
+        each for each in KEYS if each in labels and each in turns]
     if 'turn_id' not in keys and 'index' not in keys:
         raise SourceError(f'{source}: nothing says which turn a label is of; it takes turn_id, or for a run '
                           f'{", ".join(KEYS)}')

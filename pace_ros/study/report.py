@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 
+from pace_ros.study.formats import formats_of
 from pace_ros.study.frames import ORIGIN, load
 from pace_ros.study.latency import grouped, latencies, latency_summary
 from pace_ros.study.report_tables import Table, all_tables, is_numeric, seconds, timeline_table
@@ -65,20 +66,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--by', choices=ORIGIN, help='compare side by side')
     parser.add_argument('--out', metavar='DIR', type=FilePath, default=FilePath('report'),
                         help='folder for files (default: %(default)s)')
-    parser.add_argument('--format', default='terminal', type=_formats, metavar='LIST',
+    parser.add_argument('--format', default='terminal', type=formats_of(FORMATS), metavar='LIST',
                         help=f'any of {",".join(FORMATS)}, or all (default: terminal)')
     parser.add_argument('--turn', action='append', default=[], metavar='ID',
                         help='show the timeline of this turn, by its id or the beginning of it; may be repeated '
                              '(default: the median turn of each path, and the slowest)')
     parser.add_argument('--seed', type=int, default=0, help='of the bootstrap (default: %(default)s)')
-
-
-def _formats(text: str) -> tuple[str, ...]:
-    names = FORMATS if text == 'all' else tuple(filter(None, text.split(',')))
-    unknown = sorted(set(names) - set(FORMATS))
-    if unknown or not names:
-        raise argparse.ArgumentTypeError(f'{", ".join(unknown) or text!r}: choose from {",".join(FORMATS)}, or all')
-    return names
 
 
 def run(options: argparse.Namespace) -> int:

@@ -11,20 +11,22 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from pace_ros.study.report_tables import DASH, seconds, share
 from pace_ros.study.statistics.interval import Interval
 from pace_ros.study.statistics.measured import measured
-from pace_ros.study.statistics.percentile import percentile, waits
-from pace_ros.study.statistics.percentile_interval import percentile_interval
-from pace_ros.study.statistics.proportion import proportion
+from pace_ros.study.statistics.pairs import MATCH
+from pace_ros.study.statistics.percentile_ratio import PercentileRatio, percentile_ratio
 
 CELL = ('dataset', 'arm', 'concurrency', 'seed')
 """What is compared apart: one stream through one arm."""
 TIMES = {'PTFR': 'ptfr', 'PL': 'perceived_latency'}
 PERCENTS = (50, 95)
 PATHS = ('L0', 'L1', 'L2', 'FALLBACK')
+AGREES = {True: 'yes', False: '[red]no[/]', None: ''}
+_NONE = Interval(math.nan, math.nan, math.nan, 0)
 REAL, VIRTUAL, AGREEMENT = 'cells/spot-*.parquet', 'spot/*/virtual.parquet', 'spot/agreement.csv'
 """Where `spot_check` keeps the rows of both runs, and what came out."""
 
@@ -35,24 +37,25 @@ class SpotError(ValueError):
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of both runs, the virtual one with its 95 % interval.
+    """One figure of both runs, and of a time the paired ratio real / virtual with its 95 % bootstrap interval.
 
-    Times are in s, infinite where no answer came; shares are of all requests.
+    Times are in s, infinite where no answer came; shares are of all requests and have no ratio.
     """
 
     name: str
     real: float
-    virtual: Interval
+    virtual: float
+    ratio: Interval | None = None
 
     @property
-    def within(self) -> bool:
-        """Whether the real-time figure lies within the interval of the virtual one."""
-        return not self.virtual.excludes(self.real)
+    def agrees(self) -> bool | None:
+        """Whether the interval of the ratio contains 1; None of a share."""
+        return None if self.ratio is None else not self.ratio.excludes(1.0)
 
     @property
     def is_share(self) -> bool:
         """Whether it is a share of requests, not a time."""
-        return not self.name.startswith(tuple(TIMES))
+        return self.ratio is None
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ class SpotAgreement:
     @property
     def outside(self) -> tuple[Figure, ...]:
         """The figures that do not agree."""
-        return tuple(each for each in self.figures if not each.within)
+        return tuple(each for each in self.figures if each.agrees is False)
 
 
 def compared(real: pd.DataFrame, virtual: pd.DataFrame, *, resampling: int = 0) -> list[SpotAgreement]:
@@ -127,19 +130,31 @@ def _paired(real: pd.DataFrame, virtual: pd.DataFrame, cell: str) -> pd.DataFram
 
 
 def _figures(both: pd.DataFrame, resampling: int) -> tuple[Figure, ...]:
-    times = [
-        Figure(f'{name} P{percent}', percentile(waits(both[f'{column}_real']), percent),
-               percentile_interval(both, f'{column}_virtual', percent, seed=resampling))
-        for name, column in TIMES.items() for percent in PERCENTS
-    ]
+    times = []
+    for name, column in TIMES.items():
+        real_side, virtual_side = (pd.DataFrame({'index': both['index_real'], column: both[f'{column}_{run}']})
+                                   for run in ('real', 'virtual'))
+        for percent in PERCENTS:
+            found = paired_ratio(real_side, virtual_side, column, percent, seed=resampling)
+            times.append(Figure(f'{name} P{percent}', found.a, found.b, found.ratio))
     shares = [
-        Figure(name, int(real.sum()) / len(both), proportion(int(virtual.sum()), len(both)))
+        Figure(name, int(real.sum()) / len(both), int(virtual.sum()) / len(both))
         for name, (real, virtual) in {
             **{path: (both['path_real'] == path, both['path_virtual'] == path) for path in PATHS},
             'no answer': (both['ptfr_real'].isna(), both['ptfr_virtual'].isna()),
         }.items()
     ]
     return (*times, *shares)
+
+
+def paired_ratio(
+    real: pd.DataFrame, virtual: pd.DataFrame, column: str, percent: float, *, seed: int = 0
+) -> PercentileRatio:
+    """The percentile of a column in real time over that in virtual time, paired by data set, c, seed and index: both
+    agree if the interval of the ratio contains 1. Raises StatisticsError without a request in common.
+    """
+    keys = [each for each in MATCH if each != 'part' and each in real and each in virtual]
+    return percentile_ratio(real[[*keys, column]], virtual[[*keys, column]], column, percent, seed=seed)
 
 
 def _rerouted(both: pd.DataFrame) -> tuple[Rerouted, ...]:
@@ -163,15 +178,15 @@ def _p95(values: pd.Series) -> float:
 
 
 def spot_table(agreements: Iterable[SpotAgreement]) -> Table:
-    """One row a figure, what lies outside marked; below it which requests took another path."""
+    """One row a figure, what does not agree marked; below it which requests took another path."""
     table = Table(title='Real time against virtual time', title_justify='left', caption_justify='left')
-    for heading in ('arm', 'c', 'figure', 'real time', 'virtual', 'interval (95 %)', 'within'):
+    for heading in ('arm', 'c', 'figure', 'real time', 'virtual', 'ratio [95 %]', 'agrees'):
         table.add_column(heading, justify='left' if heading in ('arm', 'figure') else 'right')
     notes = []
     for each in agreements:
         for number, figure in enumerate(each.figures):
             named = (each.arm, f'{each.concurrency:g}') if number == 0 else ('', '')
-            table.add_row(*named, figure.name, *_worded(figure), 'yes' if figure.within else '[red]no[/]',
+            table.add_row(*named, figure.name, *_worded(figure), AGREES[figure.agrees],
                           end_section=number == len(each.figures) - 1)
         notes.append(note(each))
     table.caption = '\n'.join(notes)
@@ -189,19 +204,18 @@ def note(agreement: SpotAgreement) -> str:
 
 
 def spot_frame(agreements: Sequence[SpotAgreement]) -> pd.DataFrame:
-    """One row a figure: dataset, arm, concurrency, seed, figure, real, virtual, low, high, within."""
+    """One row a figure: dataset, arm, concurrency, seed, figure, real, virtual; of times ratio, low, high, agrees."""
     return pd.DataFrame([
         {**{name: getattr(each, name) for name in CELL}, 'figure': figure.name, 'real': figure.real,
-         'virtual': figure.virtual.estimate, 'low': figure.virtual.low, 'high': figure.virtual.high,
-         'within': figure.within}
-        for each in agreements for figure in each.figures
+         'virtual': figure.virtual, 'ratio': ratio.estimate, 'low': ratio.low, 'high': ratio.high,
+         'agrees': figure.agrees}
+        for each in agreements for figure in each.figures for ratio in [figure.ratio or _NONE]
     ])
 
 
 def _worded(figure: Figure) -> tuple[str, str, str]:
     form = share if figure.is_share else _time
-    virtual = figure.virtual
-    return form(figure.real), form(virtual.estimate), f'{form(virtual.low)} to {form(virtual.high)}'
+    return form(figure.real), form(figure.virtual), '' if figure.ratio is None else escape(figure.ratio.shown())
 
 
 def _time(value: float) -> str:

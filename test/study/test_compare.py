@@ -45,9 +45,12 @@ def test_what_changed_differs_and_what_did_not_does_not() -> None:
     assert found.loc['PTFR P95 (s)', ['change', 'low', 'high']].tolist() == pytest.approx([1.3] * 3)
     assert found.loc['quality (1 to 5)', 'change'] == pytest.approx(-1.0)
     assert found.loc['stale share', ['a', 'b']].tolist() == pytest.approx([0.0, 0.5])
-    assert found.loc['tokens a turn', ['a', 'b', 'change']].tolist() == pytest.approx([150.0, 225.0, 1.5])
+    spent = found.loc['tokens a turn, wasted ones included', ['a', 'b', 'change']]
+    assert spent.tolist() == pytest.approx([150.0, 225.0, 1.5])
     assert found.index[found['differs']].tolist() == ['PTFR P50 (s)', 'PTFR P95 (s)', 'quality (1 to 5)', 'stale share',
-                                                      'tokens a turn']
+                                                      'tokens a turn, wasted ones included',
+                                                      'tokens wasted a turn']
+    assert found.loc['tokens wasted a turn', ['a', 'b', 'change']].tolist() == [0.0, 75.0, 75.0]
     assert (found['n_a'] == 180).all()  # without the warm-up
 
 

@@ -34,16 +34,15 @@ class Arm:
         return self.engine == LIBRARY or bool(self.settings.get('l0.enabled', True))
 
 
-_FINAL_ONLY = {'speculation.enabled': False}
 _UNGUARDED = {'guards.facts': False, 'guards.scope': False, 'guards.personal': False}
 
 
 def _paper(router: str, filler: str, volatility: str, **levels: bool) -> dict[str, Any]:
-    """The switches of a row of section 8; the paper's arms know no guards and no speculative turns."""
+    """The switches of a row of section 8; the paper's arms know no guards."""
     on = {'l0': True, 'l1': True, 'rag': True, 'persona': True, **levels}
     return {
         'router.mode': router, 'filler.mode': filler, 'volatility.policy': volatility, 'l0.enabled': on['l0'],
-        'l1.enabled': on['l1'], 'l2.rag': on['rag'], 'l2.persona': on['persona'], **_UNGUARDED, **_FINAL_ONLY,
+        'l1.enabled': on['l1'], 'l2.rag': on['rag'], 'l2.persona': on['persona'], **_UNGUARDED,
     }
 
 
@@ -52,14 +51,14 @@ _STATIC = _paper('static', 'fixed', 'off')
 _RECALL_ONLY = {**_FULL, 'l1.enabled': False}  # the showroom reloads its own entries; what ages is what was cached
 _GUARDED = dict.fromkeys(_UNGUARDED, True)
 _THRESHOLDS = {
-    'router.theta_cache': 0.905, 'router.theta_direct': 0.56, 'router.cache_low': 0.88, 'router.cache_high': 0.93,
-    'router.direct_low': 0.52, 'router.direct_high': 0.60, 'l1.margin': 0.03,
+    'router.theta_cache': 0.905, 'router.theta_direct': 0.49, 'router.cache_low': 0.88, 'router.cache_high': 0.93,
+    'router.direct_low': 0.42, 'router.direct_high': 0.56, 'l1.margin': 0.01, 'filler.launch_below': 0.85,
 }
 _SPECULATION = {'speculation.enabled': True, 'speculation.max_p_instant': 1.0}
 _HEDGE = {'hedge.enabled': True}
-_CEILING = {'cost.tokens': 600.0, 'cost.fillers': 0.5}
+_CEILING = {'cost.tokens': 250.0, 'cost.fillers': 0.5}
 
-_ALONE = 'the shipped default without speculative turns, with'
+_ALONE = 'the shipped default with'
 
 ARMS: Mapping[str, Arm] = {each.name: each for each in (
     Arm('pure-llm', 'Pure LLM', _paper('static', 'off', 'off', l0=False, l1=False, rag=False, persona=False)),
@@ -83,14 +82,13 @@ ARMS: Mapping[str, Arm] = {each.name: each for each in (
         invalidates=True, note='each change is told to the robot'),
     Arm('gptcache-library', 'GPTCache (library)', _paper('static', 'off', 'off', l1=False), engine=LIBRARY,
         note='the real library with our encoder and L2'),
-    Arm('final-only', 'Shipped, final words only', _FINAL_ONLY, note='the shipped default without speculative turns'),
     Arm('pace-plus', 'PACE-plus', {**_GUARDED, **_THRESHOLDS, **_SPECULATION, **_HEDGE, **_CEILING},
         note='the shipped default with all of the following'),
-    Arm('plus-thresholds', 'Plus: thresholds', {**_FINAL_ONLY, **_THRESHOLDS}, note=f'{_ALONE} calibrated thresholds'),
+    Arm('plus-thresholds', 'Plus: thresholds', _THRESHOLDS, note=f'{_ALONE} calibrated thresholds'),
     Arm('plus-guards', 'Plus: guards', {**_STATIC, **_GUARDED}, note='PACE-static with guards'),
     Arm('plus-speculation', 'Plus: speculation', _SPECULATION, note=f'{_ALONE} speculative turns'),
-    Arm('plus-hedge', 'Plus: hedge', {**_FINAL_ONLY, **_HEDGE}, note=f'{_ALONE} hedged requests'),
-    Arm('plus-ceiling', 'Plus: ceiling', {**_FINAL_ONLY, **_CEILING}, note=f'{_ALONE} a cost ceiling'),
+    Arm('plus-hedge', 'Plus: hedge', _HEDGE, note=f'{_ALONE} hedged requests'),
+    Arm('plus-ceiling', 'Plus: ceiling', _CEILING, note=f'{_ALONE} a cost ceiling'),
 )}
 
 PAPER = ('pure-llm', 'standard-rag', 'gptcache', 'pace-static', 'pace-full', 'a1', 'a2-off', 'a2-fixed', 'a3-off', 'a4')
@@ -98,5 +96,5 @@ VOLATILITY = ('admit-all', 'ttl-1h', 'ttl-15min', 'deny', 'admit-all-events')
 BEYOND = tuple(name for name in ARMS if name not in (*PAPER, *VOLATILITY))
 TRANSFER = ('pure-llm', 'standard-rag', 'gptcache', 'pace-static', 'pace-full')
 RAMP = ('pure-llm', 'pace-static', 'pace-full', 'pace-gated', 'pace-plus')
-COLD = ('pure-llm', 'pace-static', 'final-only', 'shipped', 'pace-plus')
+COLD = ('pure-llm', 'pace-static', 'shipped', 'pace-plus')
 STEADY = ('pace-static', 'pace-full', 'pace-gated')

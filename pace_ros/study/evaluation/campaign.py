@@ -1,10 +1,12 @@
 """A study on disk: cells are run by worker processes, kept one by one, and resumed where it was stopped."""
 from __future__ import annotations
 
+import gzip
 import json
+import multiprocessing
 import os
 import platform
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import get_context
@@ -23,7 +25,7 @@ from pace_ros.study.evaluation.virtual_run import REAL
 
 Progress = Callable[[str, int, int], None]
 PLAN, REQUESTS = 'plan.json', 'requests'
-_LIBRARIES = ('numpy', 'scipy', 'pandas', 'faiss-cpu', 'onnxruntime', 'httpx', 'anyio', 'gptcache')
+_LIBRARIES = ('pace_ros', 'numpy', 'scipy', 'pandas', 'faiss-cpu', 'onnxruntime', 'httpx', 'anyio', 'gptcache')
 
 
 class Campaign:
@@ -31,6 +33,8 @@ class Campaign:
 
     def __init__(self, folder: Path, plan: Plan, *, workers: int, data: Path | None = None) -> None:
         self._folder = folder
+        if workers < 1:
+            raise PlanError(f'A study needs a worker at least, not {workers}.')
         self._plan = plan
         self._workers = 1 if plan.time == REAL else workers
         self._data = data
@@ -40,8 +44,6 @@ class Campaign:
         cell raises.
         """
         cells = self._plan.cells()
-        for name in sorted({cell.dataset for cell in cells}):
-            load(name, self._data)  # what cannot be read is told before anything is begun
         self._folder.mkdir(parents=True, exist_ok=True)
         self._keep_plan()
         with self._pool() as pool:
@@ -50,9 +52,11 @@ class Campaign:
                 self._fill_snapshots(pool, cells, completion, progress)
                 self._run_cells(pool, cells, completion, progress)
             except BaseException:
+                for process in multiprocessing.active_children():  # what they have begun is not kept
+                    process.terminate()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
-        return self._merge(cells)
+        return merge(self._folder)
 
     def _pool(self) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(
@@ -62,18 +66,28 @@ class Campaign:
 
     def _keep_plan(self) -> None:
         """Write the plan, or compare it with the one that is there."""
-        path, fields = self._folder / PLAN, json.loads(json.dumps(self._plan.as_fields()))
+        path, fields = self._folder / PLAN, json.loads(json.dumps(self._now()))
         if path.exists():
             before = json.loads(path.read_text(encoding='utf-8'))
-            grown = {**before['plan'], 'parts': fields['parts']}
-            if grown != fields:
-                differing = sorted(key for key in fields if grown.get(key) != fields[key])
+            differing = [*_differing(before['plan'], fields['plan'], 'parts'),
+                         *_differing(before['arms'], fields['arms']), *_differing(before['data'], fields['data'])]
+            if differing:
                 raise PlanError(f'{self._folder} holds a study with other settings: {", ".join(differing)}. '
                                 'Choose another folder, or the same settings.')
-            fields['parts'] = sorted({*before['plan']['parts'], *fields['parts']})
-            self._write_plan({**before, 'plan': fields})
+            fields['plan']['parts'] = sorted({*before['plan']['parts'], *fields['plan']['parts']})
+            for name in ('arms', 'data'):
+                fields[name] = {**before[name], **fields[name]}
+            self._write_plan({**before, **fields})
         else:
-            self._write_plan({'plan': fields, 'machine': _machine(self._workers), 'versions': dict(_versions())})
+            self._write_plan({**fields, 'machine': _machine(self._workers), 'versions': dict(_versions())})
+
+    def _now(self) -> dict[str, Any]:
+        """What decides the result. Raises DataSetError for a data set that cannot be read."""
+        datasets = sorted({cell.dataset for cell in self._plan.cells()})
+        return {
+            'plan': self._plan.as_fields(), 'arms': self._plan.resolved(),
+            'data': {name: load(name, self._data).version for name in datasets},
+        }
 
     def _write_plan(self, fields: dict[str, Any]) -> None:
         with replacing(self._folder / PLAN) as file:
@@ -104,18 +118,23 @@ class Campaign:
         done = len(cells) - len(missing)
         _collect('cells', [pool.submit(worker.run_cell, cell, completion) for cell in missing], progress, done)
 
-    def _merge(self, cells: Sequence[Cell]) -> Path:
-        """All cells of all parts that are there, as one table."""
-        files = sorted((self._folder / worker.CELLS).glob('*.parquet'))
-        wanted = {cell.name for cell in cells}
-        assert wanted <= {file.stem for file in files}  # noqa: S101  they have just been run
-        table = pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)[list(COLUMNS)]
-        target = self._folder / f'{REQUESTS}.parquet'
-        with replacing(target) as file:
-            table.to_parquet(file, index=False)
-        with replacing(self._folder / f'{REQUESTS}.csv.gz') as file:
-            table.to_csv(file, index=False, compression={'method': 'gzip', 'mtime': 0})
-        return target
+
+def merge(folder: Path) -> Path:
+    """All cells of all parts that are there, as one table, in Parquet and CSV. Raises OSError."""
+    files = sorted((folder / worker.CELLS).glob('*.parquet'))
+    table = pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)[list(COLUMNS)]
+    target = folder / f'{REQUESTS}.parquet'
+    with replacing(target) as file:
+        table.to_parquet(file, index=False)
+    with replacing(folder / f'{REQUESTS}.csv.gz') as file, \
+            gzip.GzipFile('', 'wb', fileobj=file, mtime=0) as packed:  # no name, no time: the same bytes each time
+        table.to_csv(packed, index=False)
+    return target
+
+
+def _differing(before: Mapping[str, Any], now: Mapping[str, Any], *but: str) -> list[str]:
+    """What both name, but otherwise."""
+    return sorted(key for key in before.keys() & now.keys() if before[key] != now[key] and key not in but)
 
 
 def _collect(name: str, jobs: Sequence[Future[None]], progress: Progress, done: int = 0) -> None:

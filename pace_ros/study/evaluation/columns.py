@@ -6,15 +6,15 @@ from typing import Any
 
 from pace_ros.turn import TurnRecord
 
-KEYS = ('part', 'arm', 'concurrency', 'seed', 'index')
+KEYS = ('part', 'dataset', 'arm', 'concurrency', 'seed', 'index')
 """What identifies a row; rows of different arms that agree in the others are the same request."""
 
 FROM_RECORD = (
     'reason', 'ptfr', 'perceived_latency', 'completion', 'ttft', 't_embed', 't_route', 't_retrieve', 't_path',
     'theta_cache', 'theta_direct', 'load_index', 'p_instant', 'gate', 'router_reason', 'ttft_ewma',
     'filler_launched', 'filler_shown', 'filler_calls', 'filler_elapsed', 'filler_budget', 'filler_conflict',
-    'volatile_query', 'stale_reject', 'exact_repeat', 'cache_score', 'retrieval_score', 'admitted', 'l2_attempts',
-    'tokens_in', 'tokens_out', 'tokens_wasted', 'hedge', 'speculation', 'head_start',
+    'volatile_query', 'stale_reject', 'exact_repeat', 'cache_score', 'cached_question', 'retrieval_score', 'admitted',
+    'l2_attempts', 'tokens_in', 'tokens_out', 'tokens_wasted', 'hedge', 'speculation', 'head_start',
 )
 """Fields taken over from the turn's record as they are."""
 

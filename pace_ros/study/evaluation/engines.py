@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -14,7 +15,7 @@ from pace_ros.clock import Clock
 from pace_ros.config import Config
 from pace_ros.embedding import Embedder
 from pace_ros.filler import FillerGenerator
-from pace_ros.llm import ChatClient, Endpoint, PromptBook
+from pace_ros.llm import ChatClient, Endpoint, PromptBook, endpoint_of
 from pace_ros.places import or_packaged
 from pace_ros.retrieval import KnowledgeBase
 from pace_ros.study.quiet import Mute, Silence
@@ -27,7 +28,10 @@ SIMULATED = Endpoint('http://simulated.cloud/v1', 'simulated')
 
 @dataclass(frozen=True)
 class Parts:
-    """What an engine is made of. ``transport`` None: a real network to the endpoint of the configuration."""
+    """What an engine is made of. ``transport`` None: a real network to the endpoint of the configuration.
+
+    ``library_look`` is called at every look into the GPTCache library, which knows no charges of its own.
+    """
 
     clock: Clock
     embedder: Embedder
@@ -37,6 +41,7 @@ class Parts:
     generator: FillerGenerator | None
     cache: Callable[..., SemanticCache] = SemanticCache
     embed_seconds: float | None = None
+    library_look: Callable[[], None] = lambda: None
 
 
 class Engine(Protocol):
@@ -101,7 +106,9 @@ class LibraryEngine:
     def __init__(self, config: Config, parts: Parts) -> None:
         from pace_ros.study.gptcache import GptCacheArm  # noqa: PLC0415  the library is heavy
 
-        self._llm = ChatClient(SIMULATED, lambda: config.l2, parts.clock, parts.transport)
+        endpoint = SIMULATED if parts.transport else endpoint_of(config.l2, os.environ)
+        self._llm = ChatClient(endpoint, lambda: config.l2, parts.clock, parts.transport)
+        self._look = parts.library_look
         prompts = PromptBook.read(or_packaged(config.l2.persona_file, 'persona.yaml'))
         self._arm = GptCacheArm(
             parts.embedder, parts.knowledge, prompts, self._llm, clock=parts.clock, config=lambda: config
@@ -109,6 +116,7 @@ class LibraryEngine:
 
     async def ask(self, utterance: Utterance) -> TurnRecord:
         """Take a final utterance to its end."""
+        self._look()
         return await self._arm.ask(utterance)
 
     def hear(self, hypothesis: Utterance) -> None:

@@ -4,6 +4,8 @@ patient: {from: pace-full, filler.budget_high: 2.0}
 """
 from __future__ import annotations
 
+import dataclasses
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,39 +16,49 @@ from pace_ros.config import Config
 from pace_ros.settings import ConfigError
 from pace_ros.study.evaluation.arms import ARMS, Arm
 
+FROM = 'from'
+_NAME = re.compile(r'[\w.-]+')
+
 
 class ArmError(ValueError):
-    """A file of arms that cannot be used; the message names file and arm."""
+    """An arm that cannot be used; the message names it."""
 
 
-def read_arms(path: Path) -> dict[str, Arm]:
-    """The arms of a file, by name. Raises ArmError for what is no mapping, an unknown setting, or a bad value."""
+def read_arms(path: Path) -> dict[str, Mapping[str, Any]]:
+    """The settings of a file's arms, by name. Raises ArmError for what is no mapping, an unknown setting, or a bad
+    value.
+    """
     try:
         content = yaml.safe_load(path.read_text(encoding='utf-8'))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ArmError(f'{path} cannot be read: {" ".join(str(error).split())}') from None
     if not isinstance(content, dict) or not content:
         raise ArmError(f'{path} must map names of arms to settings.')
-    return {str(name): _arm(str(name), fields, path) for name, fields in content.items()}
+    for name, fields in content.items():
+        try:
+            arm_of(str(name), fields)
+        except ArmError as error:
+            raise ArmError(f'{path}: {error}') from None
+    return {str(name): fields for name, fields in content.items()}
 
 
-def arm_of(name: str, settings: Mapping[str, Any]) -> Arm:
-    """An arm of these settings. Raises ConfigError."""
-    arm = Arm(name, name, settings, note='your own')
-    arm.config(Config())
-    return arm
-
-
-def _arm(name: str, fields: object, path: Path) -> Arm:
+def arm_of(name: str, fields: object) -> Arm:
+    """An arm of these settings, which may say ``from`` which arm they begin. Raises ArmError."""
     if name in ARMS:
-        raise ArmError(f'{path}: there is an arm {name!r} already.')
-    if not isinstance(fields, dict):
-        raise ArmError(f'{path}, arm {name!r}: must map settings to values.')
+        raise ArmError(f'there is an arm {name!r} already.')
+    if not _NAME.fullmatch(name):
+        raise ArmError(f'an arm must be named by letters, digits, dots and hyphens, not {name!r}.')
+    if not isinstance(fields, Mapping):
+        raise ArmError(f'arm {name!r} must map settings to values.')
     settings = {str(key): value for key, value in fields.items()}
-    base = settings.pop('from', 'shipped')
+    base = settings.pop(FROM, 'shipped')
     if base not in ARMS:
-        raise ArmError(f'{path}, arm {name!r}: there is no arm {base!r} to begin from.')
+        raise ArmError(f'arm {name!r}: there is no arm {base!r} to begin from.')
+    arm = dataclasses.replace(
+        ARMS[base], name=name, title=name, settings={**ARMS[base].settings, **settings}, note=f'your own, from {base}'
+    )
     try:
-        return arm_of(name, {**ARMS[base].settings, **settings})
+        arm.config(Config())
     except ConfigError as error:
-        raise ArmError(f'{path}, arm {name!r}: {error}') from None
+        raise ArmError(f'arm {name!r}: {error}') from None
+    return arm

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pace_ros.config import Config
+from pace_ros.settings import settings_of, value_of
 from pace_ros.study.cloud import CloudSettings
 from pace_ros.study.evaluation import arms as table
 from pace_ros.study.evaluation.cell import PARTS, RAMP, Cell
@@ -49,8 +51,12 @@ class Plan:
                 raise PlanError(f'There is no part {name!r}; there are {", ".join(PARTS)}.')
         for name in self.arms:
             self.arm(name)
-        if not self.seeds or not self.concurrencies or min(self.concurrencies) <= 0:
-            raise PlanError('A study needs seeds, and concurrencies above 0.')
+        if not self.seeds or min(self.seeds) < 0 or not self.concurrencies or min(self.concurrencies) <= 0:
+            raise PlanError('A study needs seeds of at least 0, and concurrencies above 0.')
+        if self.sizes.warm_up < 0 or min(self.sizes.measured, self.sizes.transfer_measured) < 1:
+            raise PlanError('A cell needs at least one measured request, and a warm-up of at least 0.')
+        if not self.cells():
+            raise PlanError(f'No part of {", ".join(self.parts)} has an arm of {", ".join(self.arms)}.')
 
     def arm(self, name: str) -> table.Arm:
         """An arm by its name: one of the table's, or one of the study's own. Raises PlanError."""
@@ -60,6 +66,15 @@ class Plan:
         if name not in own:
             raise PlanError(f'There is no arm {name!r}; there are {", ".join([*table.ARMS, *own])}.')
         return arm_of(name, own[name])
+
+    def resolved(self) -> dict[str, dict[str, Any]]:
+        """The settings of every arm that is run, where they differ from the shipped ones."""
+        shipped = Config()
+        return {
+            name: {each.name: value for each in settings_of(Config)
+                   if (value := value_of(config, each.name)) != value_of(shipped, each.name)}
+            for name in sorted({cell.arm for cell in self.cells()}) for config in [self.arm(name).config(shipped)]
+        }
 
     def cells(self) -> list[Cell]:
         """All cells, in order of part, data set, concurrency, seed and arm."""

@@ -12,27 +12,28 @@ from pace_ros.files import replacing
 from pace_ros.study.evaluation.arms import ARMS
 from pace_ros.study.evaluation.cell import Cell
 from pace_ros.study.evaluation.laboratory import Laboratory
-from pace_ros.study.evaluation.streams import steady_after
+from pace_ros.study.evaluation.streams import BLOCK, steady_after
 from pace_ros.study.evaluation.virtual_run import FIXED, Conditions, Job, perform
 from pace_ros.study.workload.arrivals import steady
 from pace_ros.study.workload.stream import stream
 
-REQUESTS = 600  # at most
+REQUESTS, EACH = 600, 20  # at most, and of a small data set so many a meaning
 CONCURRENCY = 4.0
 OTHER_VISITORS = 7919  # added to the seed: those who filled the cache are not those who are measured
 
 
 def fill(dataset: str, seed: int, laboratory: Laboratory, conditions: Conditions, completion: float
          ) -> list[CacheEntry]:
-    """Let other visitors ask PACE-static, at fixed cost, until the share of instant answers is steady; what is cached
-    by then, as written at the run's zero.
+    """Let other visitors ask PACE-static, of the simulated cloud at fixed cost, until the share of instant answers is
+    steady; what is cached by then.
     """
     arm, data = ARMS['pace-static'], laboratory.subject(dataset).data
-    schedule = steady(CONCURRENCY, completion, seed=seed + OTHER_VISITORS, warm_up=0, measured=REQUESTS)
+    count = min(REQUESTS, max(2 * BLOCK, EACH * len(data.wordings)))
+    schedule = steady(CONCURRENCY, completion, seed=seed + OTHER_VISITORS, warm_up=0, measured=count)
     requests = stream(data, schedule, seed=seed + OTHER_VISITORS)
     job = Job(Cell('snapshot', dataset, arm.name, CONCURRENCY, seed + OTHER_VISITORS), arm, requests)
     admitted: list[CacheEntry] = []
-    fixed = dataclasses.replace(conditions, time=FIXED)
+    fixed = dataclasses.replace(conditions, time=FIXED, base_url='')
     rows = perform(job, laboratory, fixed, on_admit=admitted.append)
     until = steady_after([row['path'] in ('L0', 'L1') for row in rows])
     asked = {row['text'] for row in rows[:until]}

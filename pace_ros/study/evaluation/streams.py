@@ -17,6 +17,7 @@ from pace_ros.study.workload.stream import stream
 from pace_ros.study.workload.traces import traced
 
 HOUR = 3600.0
+BLOCK = 100  # requests over which a share of instant answers is taken
 STEADY_WARM_UP = 650  # requests: the gate needs eleven windows of 50 to close
 
 
@@ -72,7 +73,7 @@ def changing(cell: Cell, data: DataSet, sizes: Sizes) -> tuple[tuple[Request, ..
         before.append(question)
         phase = WARM_UP if index < len(keys) else 'measured'
         requests.append(Request(index, at, question, cell.concurrency, phase, index >= len(keys),
-                                spoken(question.text)))
+                                spoken(question.text, chance)))
     instants = sorted(chance.uniform(begin, end, len(data.changes)).tolist())
     return tuple(requests), tuple(zip(instants, data.changes, strict=True))
 
@@ -81,7 +82,7 @@ def _any(items: Sequence[Question], chance: np.random.Generator) -> Question:
     return items[int(chance.integers(len(items)))]
 
 
-def steady_after(instant: Sequence[bool], *, block: int = 100, tolerance: float = 0.05) -> int:
+def steady_after(instant: Sequence[bool], *, block: int = BLOCK, tolerance: float = 0.05) -> int:
     """After how many requests the share of instant answers is steady: two blocks in a row that differ by at most
     ``tolerance``; all of them if it never is.
     """

@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import sys
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from rich.console import Console
@@ -17,7 +19,9 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from pace_ros.packaged import MissingPackage
 from pace_ros.settings import ConfigError
+from pace_ros.study.carqa import CarQAError
 from pace_ros.study.cloud import CloudError, CloudSettings
 from pace_ros.study.cloud.regimes import REGIMES
 from pace_ros.study.datasets.rows import DataSetError
@@ -28,13 +32,18 @@ from pace_ros.study.evaluation.plan import CONCURRENCIES, Plan, PlanError
 from pace_ros.study.evaluation.streams import Sizes
 from pace_ros.study.evaluation.trial import Overdue
 from pace_ros.study.evaluation.virtual_run import FIXED, MEASURED, REAL
+from pace_ros.study.gptcache import GptCacheUnusable
 from pace_ros.study.workload.traces import TraceError
+
+REFUSALS = (ArmError, PlanError, TraceError, CloudError, ConfigError, DataSetError, CarQAError, Overdue,
+            GptCacheUnusable, MissingPackage, BrokenProcessPool)
+ALIASES = {'gate': 'steady'}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
-    parser.add_argument('parts', nargs='+', metavar='PART', choices=(*PARTS, 'all'),
-                        help=f'{", ".join(PARTS)}, or all')
+    parser.add_argument('parts', nargs='+', metavar='PART', choices=(*PARTS, *ALIASES, 'all'),
+                        help=f'{", ".join(PARTS)}, or all; gate is another word for steady')
     parser.add_argument('--out', type=Path, default=Path('study'), metavar='DIR',
                         help='where results are kept; a study that was stopped goes on (default: %(default)s)')
     parser.add_argument('--clock', choices=('virtual', 'real'), default='virtual', help='(default: %(default)s)')
@@ -51,7 +60,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='arrivals like these (Azure CSV, Mooncake JSONL), at the same rates, instead of Poisson')
     parser.add_argument('--concurrency', nargs='+', type=float, default=CONCURRENCIES, metavar='C')
     parser.add_argument('--seeds', nargs='+', type=int, default=(1, 2, 3), metavar='N')
-    parser.add_argument('--requests', type=int, metavar='N', help='measured requests a cell (default: 500)')
+    parser.add_argument('--requests', type=int, metavar='N',
+                        help='measured requests a cell of campaign, cold, steady (default: 500) and transfer (200)')
+    parser.add_argument('--warm-up', type=int, metavar='N',
+                        help='requests of warm-up of the parts campaign and transfer (default: 100)')
     parser.add_argument('--regime', choices=tuple(REGIMES), default='paper',
                         help='of the simulated cloud (default: %(default)s)')
     parser.add_argument('--cloud', type=Path, metavar='FILE', help='settings of the simulated cloud (YAML)')
@@ -79,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
         campaign = Campaign(options.out, plan_of(options), workers=options.workers, data=options.data)
         with bar:
             table = campaign.run(progress)
-    except (ArmError, PlanError, TraceError, CloudError, ConfigError, DataSetError, Overdue) as error:
+    except REFUSALS as error:
         sys.stderr.write(f'study run: {error}\n')
         return 2
     except OSError as error:
@@ -94,15 +106,18 @@ def plan_of(options: argparse.Namespace) -> Plan:
     if options.base_url and options.clock != REAL:
         raise PlanError('A real endpoint (--base-url) needs --clock real.')
     cloud: CloudSettings = REGIMES[options.regime]
-    sizes = Sizes() if options.requests is None else Sizes(
-        measured=options.requests, transfer_measured=options.requests
-    )
+    sizes = Sizes()
+    if options.requests is not None:
+        sizes = dataclasses.replace(sizes, measured=options.requests, transfer_measured=options.requests)
+    if options.warm_up is not None:
+        sizes = dataclasses.replace(sizes, warm_up=options.warm_up)
     own = read_arms(options.own_arms) if options.own_arms else {}
     transfer = {} if options.transfer is None else {'transfer': tuple(options.transfer)}
+    parts = PARTS if 'all' in options.parts else sorted({ALIASES.get(each, each) for each in options.parts})
     return Plan(
-        parts=PARTS if 'all' in options.parts else tuple(sorted(set(options.parts))),
+        parts=tuple(parts),
         time=REAL if options.clock == REAL else options.costs, dataset=options.dataset, language=options.language,
         arms=tuple(options.arms), concurrencies=tuple(options.concurrency), seeds=tuple(options.seeds), sizes=sizes,
         cloud=cloud.read(options.cloud) if options.cloud else cloud, base_url=options.base_url, trace=options.trace,
-        own=tuple((name, arm.settings) for name, arm in own.items()), **transfer,
+        own=tuple(own.items()), **transfer,
     )

@@ -30,8 +30,8 @@ class Overdue(RuntimeError):
 
 @dataclass
 class Trial:
-    """``free`` wraps what costs the robot nothing: the study's own work. ``announce`` is told every question before it
-    is put, ``changed`` every change of the world.
+    """``free`` wraps what costs the robot nothing: the study's own work. ``announce`` is told every question before
+    anything is asked for it, ``changed`` every change of the world.
     """
 
     cell: Cell
@@ -45,23 +45,29 @@ class Trial:
     _rows: list[Row] = field(default_factory=list)
     _changed_at: dict[str, float] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _errors: list[BaseException] = field(default_factory=list)
 
     async def run(self, requests: Sequence[Request], events: Sequence[tuple[float, Change]] = ()) -> list[Row]:
         """Send every request on schedule, whether or not earlier ones are answered (open loop); rows in that order.
 
-        ``events`` are changes of the world with their instants (s since the run began). Raises Overdue.
+        ``events`` are changes of the world with their instants (s since the run began). Raises Overdue, and what went
+        wrong in a turn.
         """
         loop = asyncio.get_running_loop()
         begin = loop.time()
         for request in requests:
             loop.call_at(begin + request.at, functools.partial(self._send, request, begin))
-            for before, words in request.hypotheses:
-                loop.call_at(begin + request.at - before, functools.partial(self._hypothesis, request, words))
+            for number, (before, words) in enumerate(request.hypotheses):
+                loop.call_at(
+                    begin + request.at - before, functools.partial(self._hypothesis, request, words, first=not number)
+                )
         for at, change in events:
             loop.call_at(begin + at, functools.partial(self._change, change, begin))
         await asyncio.sleep(max((each.at for each in requests), default=0.0))
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._all_ended(len(requests)), PATIENCE)
+        if self._errors:
+            raise self._errors[0]
         if len(self._rows) < len(requests):
             raise Overdue(f'{self.cell.name}: {len(requests) - len(self._rows)} of {len(requests)} turns do not end')
         return sorted(self._rows, key=lambda row: int(row['index']))
@@ -78,7 +84,9 @@ class Trial:
             locale=request.question.locale, partial=partial,
         )
 
-    def _hypothesis(self, request: Request, words: str) -> None:
+    def _hypothesis(self, request: Request, words: str, *, first: bool) -> None:
+        if first:  # the cloud may be asked from here on
+            self._announce(request)
         self.engine.hear(self._utterance(request, words, partial=True))
 
     def _change(self, change: Change, begin: float) -> None:
@@ -89,13 +97,22 @@ class Trial:
     def _send(self, request: Request, begin: float) -> None:
         loop = asyncio.get_running_loop()
         utterance = self._utterance(request, request.question.text)
-        with self.free():
-            self.announce(request.question.text)
+        if not request.hypotheses:
+            self._announce(request)
         sent = loop.time() - begin
         age = sent - self._changed_at.get(request.question.meaning, math.nan)
         task = loop.create_task(self._conclude(request, utterance, sent, age))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._ended)
+
+    def _announce(self, request: Request) -> None:
+        with self.free():
+            self.announce(request.question.text)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._errors.append(error)
 
     async def _conclude(self, request: Request, utterance: Utterance, sent: float, age: float) -> None:
         editions = tuple(self.world.editions(request.question))

@@ -4,6 +4,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -29,7 +30,7 @@ from pace_ros.study.virtual.loop import LoopClock, VirtualLoop, run
 from pace_ros.study.workload.request import Request
 
 MEASURED, FIXED, REAL = 'measured', 'fixed', 'real'
-FREE_OF_CHARGE = FixedCosts(0.0, 0.0, 0.0)
+FREE_OF_CHARGE = FixedCosts(0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,7 @@ class _Performance:
             stage.clock, embedder, knowledge, subject.understanding,
             None if self._conditions.base_url else cloud.transport,
             None if self._conditions.time == REAL else fillers, self._observed(cache), 0.001 if fixed else None,
+            functools.partial(stage.charge, costs.library),
         )
         return LibraryEngine(config, parts) if self._job.arm.engine == LIBRARY else RobotEngine(config, parts)
 

@@ -7,6 +7,7 @@ import os
 import signal
 import statistics
 import threading
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -103,7 +104,7 @@ def begins_warm(cell: Cell, plan: Plan) -> bool:
 
 def snapshot_file(folder: Path, dataset: str, seed: int) -> Path:
     """Where a snapshot is kept."""
-    return folder / SNAPSHOTS / f'{dataset}-s{seed}.jsonl'
+    return folder / SNAPSHOTS / f'{Path(dataset).stem}-s{seed}.jsonl'
 
 
 def cell_file(folder: Path, cell: Cell) -> Path:
@@ -115,4 +116,5 @@ def _begin(cell: Cell, bench: _Bench) -> list[CacheEntry]:
     """What the cell's cache holds at its beginning."""
     if not begins_warm(cell, bench.plan):
         return []
-    return snapshot.read(snapshot_file(bench.folder, cell.dataset, cell.seed), written=EPOCH)
+    written = time.time() if bench.conditions.time == REAL else EPOCH
+    return snapshot.read(snapshot_file(bench.folder, cell.dataset, cell.seed), written=written)

@@ -17,8 +17,8 @@ from pace_ros.language import chunks
 from pace_ros.live_turn import LiveTurn, Outlet
 from pace_ros.llm import ChatModel, Completion, L2Error, Message, PromptBook
 from pace_ros.retrieval import KnowledgeStore, RetrievalHit
-from pace_ros.study.gptcache.silence import Silence
 from pace_ros.study.gptcache.store import GptCacheStore
+from pace_ros.study.quiet import Silence
 from pace_ros.turn import Arm, Outcome, Path, TurnRecord, Utterance
 
 NAME = 'gptcache-library'
@@ -81,6 +81,7 @@ class GptCacheArm:
         record.cache_score = found.score
         if found.answer is not None:
             turn.path_decided(Path.L0)
+            record.cached_question = found.question
             for piece in chunks(found.answer, self._config().l0.chunk_chars):
                 turn.answer(piece)
             self._finish(turn)

@@ -15,25 +15,6 @@ THRESHOLD = 0.95
 HALF_LIFE = 86400.0  # s
 
 
-class Remembering:
-    """An encoder that encodes no text twice: where rates count and time does not."""
-
-    def __init__(self, inner: Embedder) -> None:
-        self._inner = inner
-        self._known: dict[str, Vector] = {}
-        self.dimension, self.fingerprint = inner.dimension, inner.fingerprint
-
-    def embed(self, text: str) -> Vector:
-        """The vector of a question."""
-        if text not in self._known:
-            self._known[text] = self._inner.embed(text)
-        return self._known[text]
-
-    def embed_passage(self, text: str) -> Vector:
-        """The vector of a passage."""
-        return self._inner.embed_passage(text)
-
-
 class AnswerCache(Protocol):
     """Answers found again by their questions."""
 

@@ -18,13 +18,14 @@ MAX_DISTANCE = 4.0  # squared distance of two opposite unit vectors
 
 
 class Recall(NamedTuple):
-    """What a lookup found: the answer or None, the cosine of the nearest question (NaN without one), and the
-    question's own vector, shape (d,), None if it has none.
+    """What a lookup found: the answer or None, the cosine of the nearest question (NaN without one), the asked
+    question's own vector, shape (d,), None if it has none, and the nearest question, '' without one.
     """
 
     answer: str | None
     score: float
     vector: Vector | None
+    question: str = ''
 
 
 def setting_of(cosine: float) -> float:
@@ -42,15 +43,20 @@ def cosine_of(rank: float) -> float:
 
 
 class _Evaluation:
-    """The library's evaluation by distance, whose last rank can be read."""
+    """The library's evaluation by distance, whose last rank and candidate can be read."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
-        self.rank = math.nan
+        self.forget()
+
+    def forget(self) -> None:
+        """As if nothing had been ranked."""
+        self.rank, self.question = math.nan, ''
 
     def evaluation(self, asked: dict[str, Any], cached: dict[str, Any], **others: object) -> float:
         """Rank a candidate, 0 to 4."""
         self.rank = float(self._inner.evaluation(asked, cached, **others))
+        self.question = str(cached.get('question', ''))
         return self.rank
 
     def range(self) -> tuple[float, float]:
@@ -131,14 +137,16 @@ class GptCacheStore:
     def get(self, text: str, embedded: Callable[[], None] = lambda: None) -> Recall:
         """Look a question up; ``embedded`` is told between encoder and search."""
         with self._lock:
-            self._asked, self._embedded, self._evaluation.rank = None, embedded, math.nan
+            self._asked, self._embedded = None, embedded
+            self._evaluation.forget()
             try:
                 answer = self._library.api.get(text, cache_obj=self._cache)
             except DegenerateText:
                 answer = None
             finally:
                 self._embedded = None
-            return Recall(None if answer is None else str(answer), cosine_of(self._evaluation.rank), self._asked)
+            return Recall(None if answer is None else str(answer), cosine_of(self._evaluation.rank), self._asked,
+                          self._evaluation.question)
 
     def put(self, text: str, answer: str, vector: Vector | None = None) -> bool:
         """Store an answer; ``vector`` is the question's where it is known. Says whether it is stored: the library does

@@ -111,8 +111,9 @@ class LlmJudge:
                 async for piece in pieces:
                     text += piece
         finally:
-            tally.tokens_in += report.tokens_in or estimated_tokens(messages)
-            tally.tokens_out += report.tokens_out or count_tokens(text)
+            if text:
+                tally.tokens_in += report.tokens_in or estimated_tokens(messages)
+                tally.tokens_out += report.tokens_out or count_tokens(text)
         return text.strip()
 
 

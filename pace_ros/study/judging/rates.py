@@ -2,8 +2,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import pandas as pd
 
@@ -56,22 +55,6 @@ def rates(rows: pd.DataFrame) -> Rates:
         _rate(rows['filler_conflict'].fillna('').astype(str) != '', spoke),
         _rate(_true(rows, 'stale'), _true(rows, 'after_change') & answered),
     )
-
-
-def rates_by(rows: pd.DataFrame, keys: Sequence[str] = ('arm', 'concurrency')) -> pd.DataFrame:
-    """One row a group: ``quality``, ``judged``, and of every rate its share, its hits (``_hits``) and ``_count``."""
-    found = []
-    for values, group in rows[rows['phase'] != WARM_UP].groupby(list(keys), sort=False):
-        row: dict[str, object] = dict(zip(keys, values, strict=True))
-        of_group = rates(group)
-        for each in fields(of_group):
-            value = getattr(of_group, each.name)
-            if isinstance(value, Rate):
-                row |= {each.name: value.share, f'{each.name}_hits': value.hits, f'{each.name}_count': value.count}
-            else:
-                row[each.name] = value
-        found.append(row)
-    return pd.DataFrame(found)
 
 
 def _rate(hit: pd.Series, among: pd.Series) -> Rate:

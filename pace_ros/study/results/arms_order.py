@@ -1,7 +1,7 @@
 """The arms in the order in which they are shown, with their titles, colours, and what they switch."""
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from operator import attrgetter
 
 import pandas as pd
@@ -11,13 +11,12 @@ from pace_ros.study.evaluation.arms import ARMS
 
 PURE, RAG, STATIC, FULL, GATED, PLUS = 'pure-llm', 'standard-rag', 'pace-static', 'pace-full', 'pace-gated', 'pace-plus'
 CACHE, LIBRARY, FIXED, SHIPPED = 'gptcache', 'gptcache-library', 'a2-fixed', 'shipped'
-FINAL = 'final-only'
 
 MAIN = (PURE, RAG, CACHE, LIBRARY, STATIC, FULL, GATED, SHIPPED, PLUS)
 """The arms that the figures compare."""
 ABLATIONS = ('a1', 'a2-off', FIXED, 'a3-off', 'a4')
 ALONE = ('plus-thresholds', 'plus-guards', 'plus-speculation', 'plus-hedge', 'plus-ceiling')
-ORDER = (*MAIN, *ABLATIONS, FINAL, *ALONE)
+ORDER = (*MAIN, *ABLATIONS, *ALONE)
 
 COLOURS = {
     PURE: '#7a7a7a', RAG: '#E69F00', CACHE: '#56B4E9', LIBRARY: '#8c6d31', STATIC: '#0072B2', FULL: '#D55E00',
@@ -48,19 +47,25 @@ def _word(value: object) -> str:
     return ('on' if value else 'off') if isinstance(value, bool) else str(value)
 
 
-def switches() -> pd.DataFrame:
-    """One row an arm: its switches, and its further settings where they differ from the shipped ones."""
+_SWITCHES = ('router.mode', 'filler.mode', 'volatility.policy', 'l0.enabled', 'l1.enabled', 'l2.rag', 'l2.persona')
+
+
+def switches(arms: Mapping[str, Mapping[str, object]] | None = None) -> pd.DataFrame:
+    """One row an arm: its switches, and its further settings where they differ from the shipped ones.
+
+    ``arms`` are those of a run, by name, with the settings that differ; without any, those of the table of arms.
+    """
+    chosen = arms or {name: _differing(arm.settings) for name, arm in ARMS.items()}
     rows = []
-    for name in in_order(ARMS):
-        arm = ARMS[name]
-        config = arm.config(Config())
-        seven = {
-            'router.mode': config.router.mode, 'filler.mode': config.filler.mode,
-            'volatility.policy': config.volatility.policy, 'l0.enabled': config.l0.enabled,
-            'l1.enabled': config.l1.enabled, 'l2.rag': config.l2.rag, 'l2.persona': config.l2.persona,
-        }
-        words = {key.removeprefix('l2.').partition('.')[0]: _word(value) for key, value in seven.items()}
-        further = ', '.join(f'{key} {_word(value)}' for key, value in arm.settings.items()
-                            if key not in seven and value != attrgetter(key)(Config()))
-        rows.append({'arm': arm.title, **words, 'further settings': further, 'note': arm.note})
+    for name in in_order(chosen):
+        settings = chosen[name]
+        words = {key.removeprefix('l2.').partition('.')[0]: _word(settings.get(key, attrgetter(key)(Config())))
+                 for key in _SWITCHES}
+        further = ', '.join(f'{key} {_word(value)}' for key, value in settings.items() if key not in _SWITCHES)
+        note = ARMS[name].note if name in ARMS else ''
+        rows.append({'arm': title(name), **words, 'further settings': further, 'note': note})
     return pd.DataFrame(rows)
+
+
+def _differing(settings: Mapping[str, object]) -> dict[str, object]:
+    return {key: value for key, value in settings.items() if value != attrgetter(key)(Config())}

@@ -39,15 +39,17 @@ def shown_arms(rows: pd.DataFrame) -> list[str]:
 
 
 def log_height(axis: Any) -> None:
-    """A logarithmic vertical axis of seconds with plain labels, for what is drawn already."""
-    axis.set_yscale('log')
-    _plain_ticks(axis.yaxis, axis.get_ylim())
+    """A logarithmic vertical axis of seconds with plain labels, for what is drawn already; linear without any of it."""
+    if np.isfinite(axis.dataLim.minposy):
+        axis.set_yscale('log')
+        _plain_ticks(axis.yaxis, axis.get_ylim())
 
 
 def log_width(axis: Any) -> None:
-    """A logarithmic horizontal axis of seconds with plain labels, for what is drawn already."""
-    axis.set_xscale('log')
-    _plain_ticks(axis.xaxis, axis.get_xlim())
+    """A logarithmic horizontal axis of seconds with plain labels, for what is drawn already; linear without any."""
+    if np.isfinite(axis.dataLim.minposx):
+        axis.set_xscale('log')
+        _plain_ticks(axis.xaxis, axis.get_xlim())
 
 
 def _plain_ticks(axis: Any, limits: tuple[float, float]) -> None:

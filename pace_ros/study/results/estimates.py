@@ -25,6 +25,11 @@ def mean(values: pd.Series) -> float:
     return float(known.mean()) if known.size else math.nan
 
 
+def tokens(rows: pd.DataFrame) -> pd.Series:
+    """Tokens of the cloud a turn: in, out, and wasted on requests ended unheard."""
+    return rows[['tokens_in', 'tokens_out', 'tokens_wasted']].sum(axis=1)
+
+
 def ratio(one: pd.DataFrame, other: pd.DataFrame, measure: str) -> PercentileRatio:
     """One arm's percentile over another's on the same requests, all NaN where they have none in common."""
     column, percent = RATIOS[measure]

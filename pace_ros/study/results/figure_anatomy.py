@@ -16,7 +16,10 @@ from pace_ros.study.results.arms_order import FULL, SHIPPED, STATIC, title
 from pace_ros.study.results.drawn import INK, log_axis
 from pace_ros.study.results.rows import Results
 
-STAGES = {'embed': '#56B4E9', 'look up, route': '#009E73', 'retrieve': '#CC79A7', 'path': '#E69F00', 'rest': '#bbbbbb'}
+STAGES = {
+    'first look, embed': '#56B4E9', 'look up, route': '#009E73', 'retrieve': '#CC79A7', 'path': '#E69F00',
+    'rest': '#bbbbbb',
+}
 FILLER = '#D81B60'
 _LEFT = 1e-4  # s
 
@@ -57,7 +60,7 @@ def _kinds(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 def _anatomy(name: str, row: pd.Series) -> Anatomy:
     retrieve = 0.0 if math.isnan(row['t_retrieve']) else float(row['t_retrieve'])
-    lasting = {'embed': float(row['t_embed']), 'look up, route': max(0.0, float(row['t_route']) - retrieve),
+    lasting = {'first look, embed': float(row['t_embed']), 'look up, route': max(0.0, float(row['t_route']) - retrieve),
                'retrieve': retrieve}
     stages, now = [], 0.0
     for stage, seconds in lasting.items():

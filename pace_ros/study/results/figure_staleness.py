@@ -18,6 +18,12 @@ from pace_ros.study.results.table_volatility import by_policy
 from pace_ros.study.statistics import proportion
 
 KINDS = {'right, L0 or L1': '#009E73', 'right, L2': '#56B4E9', 'stale': '#D55E00', 'wrong': '#999999'}
+SHARES = {
+    'stale_rate': ('', 'of answers after a change'),
+    'stale_of_l0_after_rate': ('///', 'of L0 answers after a change'),
+    'stale_of_l0_rate': ('...', 'of all L0 answers'),
+}
+"""The shares of stale answers by their entry in the frame of table VII, with hatch and name."""
 _BINS = 8
 
 
@@ -29,8 +35,9 @@ def draw(results: Results, table: pd.DataFrame) -> list[Drawing]:
         return []
     bounds = age_bounds(changed['event_age'])
     return [
-        Drawing('figure_6', 'Figure 6. Share of stale answers among those given after the right answer had changed: by '
-                'admission policy (hollow: published), and over the time since the change. 95 % Wilson intervals.',
+        Drawing('figure_6', 'Figure 6. Share of stale answers: by admission policy, of all answers given after the '
+                'right one had changed, of those of them from L0, and of all from L0 (hollow: published); and, of all '
+                'after a change, over the time since then. 95 % Wilson intervals.',
                 _stale(changed, table, bounds)),
         Drawing('event_age', 'Supplement: what was answered, over the time since the right answer changed, by '
                 'admission policy; bars as wide as their interval of ages.', _by_age(changed, bounds)),
@@ -60,12 +67,14 @@ def _stale(rows: pd.DataFrame, table: pd.DataFrame, bounds: np.ndarray) -> Figur
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=[1, 1.5])
     for place, each in enumerate(table.to_dict('records')):
         hue = POLICY_COLOURS.get(each['policy'], '#999999')
-        left.bar(place, each['stale_rate'], width=0.62, color=hue)
-        left.errorbar([place], [each['stale_rate']], color=INK, linewidth=1.2, yerr=span(
-            each['stale_rate_low'], each['stale_rate'], each['stale_rate_high']))
-        left.plot(place + 0.4, each['published_stale_rate'], 'D', color=INK, markerfacecolor='none', markersize=7)
+        for shift, (name, (hatch, _)) in enumerate(SHARES.items()):
+            at, share = place + 0.27 * (shift - 1), each[name]
+            left.bar(at, share, width=0.25, color=hue, hatch=hatch, edgecolor='white', linewidth=0.4)
+            left.errorbar([at], [share], color=INK, linewidth=1,
+                          yerr=span(each[f'{name}_low'], share, each[f'{name}_high']))
+        left.plot(place + 0.44, each['published_stale_rate'], 'D', color=INK, markerfacecolor='none', markersize=7)
     left.set_xticks(range(len(table)), [fill(title(each), 9) for each in table['policy']])
-    left.set_ylabel('stale, of answers after a change')
+    left.set_ylabel('stale')
     left.grid(visible=False, axis='x')
     left.set_axisbelow(True)
     for name, own in by_policy(rows):
@@ -82,7 +91,8 @@ def _stale(rows: pd.DataFrame, table: pd.DataFrame, bounds: np.ndarray) -> Figur
     right.yaxis.set_major_formatter(PercentFormatter(1.0))
     handles, _ = right.get_legend_handles_labels()
     known = [point_handle('D', 'published', filled=False)] if table['published_stale_rate'].notna().any() else []
-    figure.legend(handles=[*handles, *known], loc='outside lower center', ncols=6)
+    bars = [Patch(facecolor='#777777', hatch=hatch, edgecolor='white', label=name) for hatch, name in SHARES.values()]
+    figure.legend(handles=[*handles, *known, *bars], loc='outside lower center', ncols=5)
     return figure
 
 

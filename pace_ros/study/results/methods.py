@@ -7,8 +7,9 @@ from typing import Any
 
 import pandas as pd
 
+from pace_ros.study.results import words
 from pace_ros.study.results.arms_order import switches
-from pace_ros.study.results.rows import PARTS, Results
+from pace_ros.study.results.rows import PARTS, Results, plan_of
 
 
 @dataclass(frozen=True)
@@ -23,19 +24,26 @@ class Section:
 _WORKLOAD = (
     ('Requests come open-loop on an absolute Poisson schedule drawn from a seed: they do not wait for answers, and '
      'every arm gets the same ones at the same instants. The offered concurrency c sets the rate: c over the mean '
-     'completion time of pure LLM without load. Some 30 % of requests repeat a question asked before, in the same '
-     'or in other words. Requests of the warm-up are in no table and no figure.'),
+     'completion time of pure LLM without load. Requests of the warm-up are in no table and no figure. Arms run one '
+     'after the other on identical streams, each in a process and with a cloud of its own: they do not share load.'),
+    ('Some 30 % of requests repeat a meaning asked before in the same stream, in the same or in other words. Further '
+     "meanings were asked in the stream of the visitors who filled the snapshot: the table has how many requests' "
+     'meanings were asked before in their own stream, warm-up included, and how many of these, and of the others, L0 '
+     'answered (of the arms in which it answered any).'),
+    ('What visitors say is simulated, the unfinished words of the recogniser too: pauses, revisions, and an '
+     'end-pointing delay that differs. What speculative turns gain depends on that model.'),
     ('Parts: campaign, every arm at every c from a frozen snapshot of the cache; cold, from an empty cache; '
      'steady, the gate after a warm-up long enough for it to close; ramp, c up and down again with state carried '
      'over; volatility, answers that change while they are asked for; transfer, other data sets with everything '
-     'frozen; spot, in real time.'),
+     "frozen, at rates set by the campaign data set's completion time (c is nominal there); spot, in real time."),
 )
 _CLOCKS = (
     ('PTFR and PL count from the receipt of the utterance in the node by a monotonic clock; the same from the '
      'intended send time stands beside and contains the schedule lag. The two are never mixed.'),
     ('In virtual time waiting costs nothing, and local computation is charged: as measured on the machine, or at '
      'fixed cost, which makes two runs identical to the byte. The filler model is not run but sampled from its '
-     'measured latencies.'),
+     'measured latencies. Of the GPTCache library the lookup is charged as measured only, and what it waits for the '
+     'disk is no CPU time and is not charged.'),
     ('What virtual time cannot show: processes and threads that compete for cores, caches and memory bandwidth; '
      "the interpreter's lock; scheduling and timer jitter of the operating system; connection set-up, TLS and "
      'packet loss of a network; transport over DDS; heat. They show in a run in real time only, which the spot '
@@ -67,52 +75,88 @@ _DIFFERENCES = (
      'false-hit and stale rates differ.'),
     ('Cloud: simulated, with first-token and inter-token times drawn from distributions set to a regime, and '
      'answers made from the reference with set shares of knowing, admitting and inventing. Absolute latencies are '
-     "that regime's, not those of a provider; ratios within one run are what to read."),
+     "that regime's, not those of a provider; ratios within one run are what to read. The first-token time does not "
+     'depend on the length of the prompt: passages, persona and history cost tokens and no time.'),
+    ('Fillers: calls are generations begun, 6 ms after a launch. L0 and L1 answer sooner, so that instant turns call '
+     'the model in no arm, the fixed policy included, and an adaptive one has fewer calls left to spare than where a '
+     'generator is started on every request. Table VI has launches, calls, and calls over requests.'),
+    ("Volatility: its lexicon was extended after CarQA's questions had been read, so that the rates of deny and of "
+     'TTLs in Table VII are in-sample for it. PACE-plus: its thresholds were chosen on other visitors (seed 101) of '
+     'the same data set and knowledge, and are partly in-sample.'),
     ("Data: the paper's data sets were not at hand; CarQA is generated anew, and its questions, repeats and change "
      'events follow the published sizes only.'),
 )
+
+
+_ELSEWHERE = {'cloud', 'arms', 'data'}  # entries of the plan that have a table of their own
 
 
 def sections(results: Results) -> list[Section]:
     """The page in order."""
     plan = results.plan
     return [
-        Section('Workload', _WORKLOAD, _counts(results.rows)),
-        Section('Arms', ('Switches of design section 8, and what else is set otherwise than shipped.',), switches()),
-        Section('The cloud', (_cloud(plan),), _listed(_inner(plan).get('cloud'))),
+        Section('Workload', _WORKLOAD, _counts(results.rows, entry(plan, 'data'))),
+        Section('Arms', (_arms(plan),), switches(entry(plan, 'arms'))),
+        Section('The cloud', (_cloud(plan),), _listed(plan_of(plan).get('cloud'))),
         Section('Clocks', (*_CLOCKS, *_time(plan))),
         Section('Judge', _JUDGE),
         Section('Statistics', _STATISTICS),
         Section("Where these numbers differ from the paper's, and why", _DIFFERENCES, _published(results)),
         Section('This run', _plan_note(plan), _listed({key: value for key, value in _flat(plan)
-                                                       if '.cloud.' not in f'.{key}'})),
+                                                       if not _ELSEWHERE & {*key.split('.')[:-1]}})),
     ]
 
 
-def _inner(plan: dict[str, Any]) -> dict[str, Any]:
-    inner = plan.get('plan', plan)
-    return inner if isinstance(inner, dict) else {}
+def entry(plan: dict[str, Any], name: str) -> dict[str, Any]:
+    """A mapping that the run wrote in plan.json, at its top or in its entry ``plan``; empty where it did not."""
+    for content in (plan, plan_of(plan)):
+        if isinstance(content.get(name), dict):
+            return dict(content[name])
+    return {}
 
 
-def _counts(rows: pd.DataFrame) -> pd.DataFrame:
+def _arms(plan: dict[str, Any]) -> str:
+    if entry(plan, 'arms'):
+        return 'Switches of design section 8, and what else was set otherwise than shipped, as the run wrote them.'
+    return ('Switches of design section 8, and what else is set otherwise than shipped. The plan of this run does not '
+            'hold its arms: these are the ones of the program that made this report.')
+
+
+def _counts(rows: pd.DataFrame, versions: dict[str, Any]) -> pd.DataFrame:
     found = []
     for part in (*PARTS, *sorted(set(rows['part']) - set(PARTS))):
         own = rows.loc[rows['part'] == part]
         if len(own):
+            names = [f'{name} ({versions[name]})' if name in versions else name for name in sorted(set(own['dataset']))]
             found.append({
-                'part': part, 'data sets': ', '.join(sorted(set(own['dataset']))), 'arms': own['arm'].nunique(),
+                'part': part, 'data sets': ', '.join(names), 'arms': own['arm'].nunique(),
                 'offered c': ', '.join(f'{c:g}' if c else '–' for c in sorted(set(own['concurrency']))),
-                'seeds': ', '.join(map(str, sorted(set(own['seed'])))), 'measured requests': len(own)})
+                'seeds': ', '.join(map(str, sorted(set(own['seed'])))), 'measured requests': len(own),
+                **_repeats(own)})
         else:
             found.append({'part': part, 'data sets': 'not run', 'arms': '', 'offered c': '', 'seeds': '',
-                          'measured requests': 0})
+                          'measured requests': 0, **_repeats(own)})
     return pd.DataFrame(found)
 
 
+def _repeats(rows: pd.DataFrame) -> dict[str, str]:
+    """Which share had been asked before in its stream, and what share of these, and of the others, L0 answered."""
+    seen = rows['seen'].eq(True) if 'seen' in rows else pd.Series(False, index=rows.index)
+    known = 'seen' in rows and rows['seen'].notna().any()
+    hit = rows['path'] == 'L0'
+    caching = rows['arm'].isin(rows.loc[hit, 'arm'].unique())
+
+    def share(values: pd.Series) -> str:
+        return words.share(float(values.mean())) if known and len(values) else words.DASH
+
+    return {'asked before': share(seen), 'L0, of these': share(hit[caching & seen]),
+            'L0, of the others': share(hit[caching & ~seen])}
+
+
 def _cloud(plan: dict[str, Any]) -> str:
-    if _inner(plan).get('base_url'):
+    if plan_of(plan).get('base_url'):
         return 'L2 was a real endpoint; what it answered is not known from the reference.'
-    if not _inner(plan).get('cloud'):
+    if not plan_of(plan).get('cloud'):
         return 'The plan of this run says nothing of the cloud.'
     return ('L2 was a simulated, OpenAI-compatible endpoint: seeded first-token times that grow with the requests in '
             'flight, seeded gaps between tokens, answers made from the reference answer true at that instant. Its '
@@ -122,7 +166,7 @@ def _cloud(plan: dict[str, Any]) -> str:
 def _time(plan: dict[str, Any]) -> tuple[str, ...]:
     kinds = {'measured': 'This run: virtual time, computing charged as measured.',
              'fixed': 'This run: virtual time, computing charged at fixed cost.', 'real': 'This run: real time.'}
-    kind = kinds.get(str(_inner(plan).get('time', '')))
+    kind = kinds.get(str(plan_of(plan).get('time', '')))
     return (kind,) if kind else ()
 
 

@@ -2,15 +2,22 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from pace_ros.study.judging.error import JudgingError
+from pace_ros.study.judging.verdict_file import NAME as VERDICTS
+from pace_ros.study.judging.verdict_file import read_verdicts
+from pace_ros.study.load_log import REQUESTS, read_rows
 from pace_ros.study.results.arms_order import in_order
+from pace_ros.study.results.hit_kinds import hit_kinds
 from pace_ros.study.results.published import Published
+from pace_ros.study.sessions import SourceError
 from pace_ros.study.workload.request import WARM_UP
 
 PARTS = ('campaign', 'cold', 'steady', 'ramp', 'volatility', 'transfer', 'spot')
@@ -35,12 +42,14 @@ class Results:
 
     To the columns of evaluation/columns.py the rows have, all in s and infinite without an answer: ``first``, PTFR from
     receipt, ``perceived``, PL, ``sent_first`` and ``sent_perceived``, the same from the intended send time; and
-    ``answered``, ``instant`` (answered by L0 or L1).
+    ``answered``, ``instant`` (answered by L0 or L1), ``hit`` (what an answer of L0 was, hit_kinds.py). ``scores`` are a
+    language model's, 1 to 5, by answer (judging/blinding.py).
     """
 
     rows: pd.DataFrame
     plan: dict[str, Any]
     published: Published
+    scores: Mapping[str, int] = field(default_factory=dict)
 
     def part(self, name: str) -> pd.DataFrame:
         """The rows of one part; none where it was not run."""
@@ -55,15 +64,20 @@ class Results:
 
 
 def read(folder: Path, numbers: Published) -> Results:
-    """Read DIR/requests.parquet and, if there, DIR/plan.json. Raises ResultsError."""
-    path = folder / 'requests.parquet'
-    if not path.is_file():
-        raise ResultsError(f"{path}: not there; 'study run' writes it.")
+    """Read DIR/requests.parquet and, if there, DIR/plan.json and DIR/verdicts.jsonl. Raises ResultsError."""
     try:
-        frame = pd.read_parquet(path)
-    except (OSError, ValueError) as error:  # pyarrow's own errors are ValueErrors
-        raise ResultsError(f'{path}: cannot be read as Parquet: {error}') from error
-    return prepared(frame, _plan(folder / 'plan.json'), numbers, path)
+        frame = read_rows(folder / REQUESTS, columns=_NEEDED)
+        verdicts = read_verdicts(folder / VERDICTS)
+    except (SourceError, JudgingError) as error:
+        raise ResultsError(str(error)) from error
+    scores = {name: each.score for name, each in verdicts.items() if each.score is not None}
+    return replace(prepared(frame, _plan(folder / 'plan.json'), numbers), scores=scores)
+
+
+def plan_of(content: dict[str, Any]) -> dict[str, Any]:
+    """What was asked for, of the content of plan.json: its entry ``plan``, or all of it."""
+    inner = content.get('plan', content)
+    return inner if isinstance(inner, dict) else {}
 
 
 def _plan(path: Path) -> dict[str, Any]:
@@ -78,12 +92,13 @@ def _plan(path: Path) -> dict[str, Any]:
     return content
 
 
-def prepared(frame: pd.DataFrame, plan: dict[str, Any], numbers: Published, source: Path | str = 'rows') -> Results:
+def prepared(frame: pd.DataFrame, plan: dict[str, Any], numbers: Published) -> Results:
     """Leave out the warm-up and add what is counted everywhere. Raises ResultsError naming columns that lack."""
     lacking = [name for name in _NEEDED if name not in frame]
     if lacking:
-        raise ResultsError(f'{source}: lacks the columns {", ".join(lacking)}.')
-    rows = frame.loc[frame['phase'] != WARM_UP].copy()
+        raise ResultsError(f'rows: lacks the columns {", ".join(lacking)}.')
+    frame = frame.reset_index(drop=True)
+    rows = frame.assign(hit=hit_kinds(frame)).loc[frame['phase'] != WARM_UP].copy()
     for name in _FLAGS:
         rows[name] = rows[name].eq(True)
     for name in _WORDS:

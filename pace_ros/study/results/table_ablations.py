@@ -8,6 +8,7 @@ import pandas as pd
 from pace_ros.study.results import words
 from pace_ros.study.results.arms_order import ABLATIONS, FULL, title
 from pace_ros.study.results.estimates import comparable, difference, entries, ratio
+from pace_ros.study.results.notes import GATE_NOTE
 from pace_ros.study.results.published import NOT_AT_HAND
 from pace_ros.study.results.rows import Results
 from pace_ros.study.results.words import Table
@@ -33,7 +34,7 @@ def ablations(results: Results) -> Table:
             records += _at(results, by_cell, there, concurrency)
     if not records:
         return words.absent('table_v', TITLE, 'This run has no campaign with PACE-full and an ablation.')
-    return words.table('table_v', TITLE, NOTE + NOT_AT_HAND, records, _shown)
+    return words.table('table_v', TITLE, NOTE + GATE_NOTE + NOT_AT_HAND, records, _shown)
 
 
 def _at(

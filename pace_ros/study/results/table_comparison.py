@@ -8,7 +8,8 @@ import pandas as pd
 
 from pace_ros.study.judging.rates import rates
 from pace_ros.study.results import words
-from pace_ros.study.results.estimates import entries, mean
+from pace_ros.study.results.estimates import entries, mean, tokens
+from pace_ros.study.results.notes import GATE_NOTE
 from pace_ros.study.results.published import NOT_AT_HAND, Published
 from pace_ros.study.results.rows import Results
 from pace_ros.study.results.words import Table
@@ -21,10 +22,10 @@ TITLE = 'Table IV: main comparison'
 NOTE = (
     'Times in s from receipt, in brackets with their 95 % bootstrap interval. Sent: P50 / P95 from the intended send '
     'time, schedule lag included. A request without an answer counts as infinite (∞). ')
-PTFR_NOTE = NOTE + 'Instant: answered by L0 or L1. Lag: P95 of sent − intended. ' + NOT_AT_HAND
+PTFR_NOTE = NOTE + 'Instant: answered by L0 or L1. Lag: P95 of sent − intended. ' + GATE_NOTE + NOT_AT_HAND
 PL_NOTE = NOTE + (
     'Quality: 1 to 5, by the reference judge. Errors: wrong or stale, of the answers from L0 and L1. Tokens: in and '
-    'out, a turn. ') + NOT_AT_HAND
+    'out, a turn, wasted ones (of requests ended unheard) included; wasted: these alone. ' + GATE_NOTE + NOT_AT_HAND)
 
 
 def comparison(results: Results) -> list[Table]:
@@ -55,7 +56,7 @@ def cell(
         'lag_p95': percentile(part['lag'].dropna(), 95), 'quality': mean(part['quality']),
         'published_quality': published.value(number, arm, 'quality', concurrency),
         'cache_error_rate': rates(part).cache_errors.share,
-        'tokens': mean(part['tokens_in'] + part['tokens_out']),
+        'tokens': mean(tokens(part)), 'wasted': mean(part['tokens_wasted']),
     }
 
 
@@ -77,6 +78,7 @@ def shown_pl(frame: pd.DataFrame) -> Mapping[str, Iterable[object]]:
         **_head(frame), **_latencies(frame, 'pl', 'PL'), 'quality': map(words.plain, frame['quality']),
         'paper quality': map(words.plain, frame['published_quality']),
         'errors': map(words.share, frame['cache_error_rate']), 'tokens': map(words.counted, frame['tokens']),
+        'wasted': map(words.counted, frame['wasted']),
     }
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 import pandas as pd
 
 from pace_ros.study.results import words
-from pace_ros.study.results.arms_order import ALONE, CACHE, FINAL, FULL, PLUS, PURE, RAG, SHIPPED, STATIC, title
-from pace_ros.study.results.estimates import difference, entries, mean, ratio
+from pace_ros.study.results.arms_order import ALONE, CACHE, FULL, PLUS, PURE, RAG, SHIPPED, STATIC, title
+from pace_ros.study.results.estimates import difference, entries, mean, ratio, tokens
 from pace_ros.study.results.rows import Results
 from pace_ros.study.results.words import Table
 from pace_ros.study.statistics import proportion
@@ -16,8 +16,8 @@ RATIO_NOTE = (
     'PTFR of the arm over that of the other on the same requests, below 1 where it is faster; in brackets the 95 % '
     'interval of the paired bootstrap. All exploratory but the one endpoint above. ')
 COST_NOTE = (
-    'Quality: mean difference, arm minus the other. A turn costs: tokens in and out; tokens of requests ended unheard '
-    '(wasted); filler calls; share of turns hedged. ')
+    'Quality: mean difference, arm minus the other. A turn costs: tokens in and out, wasted ones included; tokens of '
+    'requests ended unheard (wasted); filler calls; share of turns hedged. ')
 Cells = Mapping[tuple[str, float], pd.DataFrame]
 
 
@@ -51,7 +51,7 @@ def alone_ratios(results: Results) -> Table:
     by_cell = results.cells('campaign')
     heading = 'What each ingredient of PACE-plus does alone'
     records = [compared(by_cell, 'campaign', arm, other, c) for arm, c in by_cell if arm in ALONE
-               for other in ((STATIC,) if arm == 'plus-guards' else (FINAL, STATIC)) if (other, c) in by_cell]
+               for other in ((STATIC,) if arm == 'plus-guards' else (SHIPPED, STATIC)) if (other, c) in by_cell]
     if not records:
         return words.absent('plus_alone', heading, 'This run has no ingredient of PACE-plus alone.')
     return words.table('plus_alone', heading, RATIO_NOTE + COST_NOTE, records, _shown_cost)
@@ -74,7 +74,7 @@ def compared(by_cell: Cells, part: str, arm: str, other: str, concurrency: float
 def costs(rows: pd.DataFrame) -> dict[str, float]:
     """What a turn costs on average: tokens, tokens wasted, filler calls, hedges."""
     return {
-        'tokens': mean(rows['tokens_in'] + rows['tokens_out']), 'wasted': mean(rows['tokens_wasted']),
+        'tokens': mean(tokens(rows)), 'wasted': mean(rows['tokens_wasted']),
         'fillers': mean(rows['filler_calls']),
         'hedged': proportion(int((rows['hedge'] != '').sum()), len(rows)).estimate,
     }

@@ -7,6 +7,7 @@ from pace_ros.study.results.table_comparison import comparison
 from pace_ros.study.results.table_endpoint import endpoint
 from pace_ros.study.results.table_fillers import fillers
 from pace_ros.study.results.table_gate import gate
+from pace_ros.study.results.table_judge import judge
 from pace_ros.study.results.table_library import library
 from pace_ros.study.results.table_ratios import alone_ratios, full_ratios, plus_ratios
 from pace_ros.study.results.table_seeds import seeds
@@ -21,5 +22,5 @@ def all_tables(results: Results) -> list[Table]:
     return [
         endpoint(results), *comparison(results), ablations(results), fillers(results), volatility(results),
         transfer(results), gate(results), full_ratios(results), plus_ratios(results), alone_ratios(results),
-        library(results), spot(results), seeds(results),
+        library(results), judge(results), spot(results), seeds(results),
     ]

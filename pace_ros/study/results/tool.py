@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 
+from pace_ros.study.formats import formats_of
 from pace_ros.study.results.headlines import headlines
 from pace_ros.study.results.methods import markdown
 from pace_ros.study.results.published import PublishedError, published
@@ -28,18 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
     parser.add_argument('folder', metavar='DIR', type=Path, help='folder of a run, with its requests.parquet')
     parser.add_argument('--out', metavar='DIR', type=Path, help='folder for files (default: DIR/report)')
-    parser.add_argument('--format', default='all', type=_formats, metavar='LIST',
+    parser.add_argument('--format', default='all', type=formats_of(FORMATS), metavar='LIST',
                         help=f'any of {",".join(FORMATS)}, or all (default: all)')
     parser.add_argument('--published', metavar='FILE', type=Path,
                         help='published numbers (default: the packaged config/published.yaml)')
-
-
-def _formats(text: str) -> tuple[str, ...]:
-    names = FORMATS if text == 'all' else tuple(filter(None, text.split(',')))
-    unknown = sorted(set(names) - set(FORMATS))
-    if unknown or not names:
-        raise argparse.ArgumentTypeError(f'{", ".join(unknown) or text!r}: choose from {",".join(FORMATS)}, or all')
-    return names
 
 
 def run(options: argparse.Namespace) -> int:

@@ -16,11 +16,14 @@ Charge = Callable[[float], None]
 
 @dataclass(frozen=True)
 class FixedCosts:
-    """What counts as spent (s) on one encoding, one look into L0, one search of L1."""
+    """What counts as spent (s) on one encoding, one look into L0, one search of L1, and one look into the GPTCache
+    library beside the encoding.
+    """
 
     embed: float = 0.0012
     recall: float = 0.0004
     search: float = 0.0004
+    library: float = 0.006
 
 
 class ChargedEmbedder:

@@ -11,9 +11,11 @@ from pathlib import Path
 from pace_ros import packaged
 from pace_ros.config import Config
 from pace_ros.filler import FillerFailed, LlamaFillers, PhraseBook
+from pace_ros.language import language
 from pace_ros.places import or_packaged
 from pace_ros.study.datasets.question import DataSet
 from pace_ros.study.datasets.registry import load
+from pace_ros.study.datasets.rows import DataSetError
 
 LONGEST = 30.0  # s a generation may take
 
@@ -26,33 +28,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure and write."""
+    """Measure and write. 0, or 2 after one sentence on what is wrong."""
     settings = Config().filler
-    book = PhraseBook.read(or_packaged(settings.phrases_file, 'fillers.yaml'), settings.max_chars)
-    data = load(options.dataset)
     try:
-        fillers = LlamaFillers(packaged.small_chat_model(), settings, book)
-    except (FillerFailed, ImportError, packaged.MissingPackage) as error:
+        options.out.touch()  # what cannot be written is told before anything is measured
+        seconds = _seconds(load(options.dataset), options.count)
+        fields = {'machine': f'{platform.machine()}, {settings.threads} thread', 'seconds': seconds}
+        options.out.write_text(json.dumps(fields) + '\n', encoding='utf-8')
+    except (DataSetError, FillerFailed, ImportError, OSError, TimeoutError, packaged.MissingPackage) as error:
         sys.stderr.write(f'study fillers: {error}\n')
         return 2
-    try:
-        seconds = {name: measured(fillers, data, name, options.count) for name in ('zh', 'en')}
-    finally:
-        fillers.close()
-    fields = {'machine': f'{platform.machine()}, {settings.threads} thread', 'seconds': seconds}
-    options.out.write_text(json.dumps(fields) + '\n', encoding='utf-8')
     for name, values in seconds.items():
         middle = sorted(values)[len(values) // 2]
         sys.stdout.write(f'{name}: median {middle:.3f} s, longest {max(values):.3f} s of {len(values)}\n')
     return 0
 
 
-def measured(fillers: LlamaFillers, data: DataSet, language: str, count: int) -> list[float]:
+def _seconds(data: DataSet, count: int) -> dict[str, list[float]]:
+    """By language, of those that the data set is in."""
+    settings = Config().filler
+    book = PhraseBook.read(or_packaged(settings.phrases_file, 'fillers.yaml'), settings.max_chars)
+    languages = sorted({language(each.locale) for each in data.seeds})
+    if count < 1:
+        raise FillerFailed(f'at least one generation must be measured, not {count}')
+    fillers = LlamaFillers(packaged.small_chat_model(), settings, book)
+    try:
+        return {name: measured(fillers, data, name, count) for name in languages}
+    finally:
+        fillers.close()
+
+
+def measured(fillers: LlamaFillers, data: DataSet, name: str, count: int) -> list[float]:
     """Generation times (s) for so many questions of a language, one after the other."""
-    texts = [each.text for each in data.seeds if each.locale.startswith(language)]
+    texts = [each.text for each in data.seeds if language(each.locale) == name]
     times = []
     for number in range(count):
         begin = time.perf_counter()
-        fillers.launch(texts[number * 7 % len(texts)], language, '').text.result(LONGEST)
+        fillers.launch(texts[number * 7 % len(texts)], name, '').text.result(LONGEST)
         times.append(round(time.perf_counter() - begin, 4))
     return times

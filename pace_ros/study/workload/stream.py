@@ -9,13 +9,13 @@ import numpy as np
 from pace_ros.language import normal_form
 from pace_ros.study.datasets.question import DataSet, Question
 from pace_ros.study.workload.arrivals import Arrival
-from pace_ros.study.workload.hypotheses import ENDPOINT, spoken
+from pace_ros.study.workload.hypotheses import spoken
 from pace_ros.study.workload.request import Request
 
 _T = TypeVar('_T')
 Key = tuple[str, str]
 """A meaning in a locale: what a stream asks anew or again."""
-_CHOICES, _ORDER = 2, 3
+_CHOICES, _ORDER, _SPEECH = 2, 3, 4
 """Keep the draws for different ends apart, so that one does not shift another."""
 
 
@@ -25,25 +25,20 @@ def stream(
     *,
     seed: int,
     repeats: float = 0.30,
-    partials: float = 1.0,
-    endpoint: float = ENDPOINT,
 ) -> tuple[Request, ...]:
     """A question for every arrival; the same ones for the same seed, whatever the times.
 
     With probability ``repeats`` a meaning is asked again that was asked before in this stream in the same locale,
     one half in words used before, one half in another wording; else a new one, in random order, from the first again
-    when all were asked. Wordings that the knowledge has verbatim are avoided where there are others. ``partials`` is
-    the share of requests with unfinished hypotheses, ``endpoint`` (s) as for ``spoken``. Raises ValueError for a
-    data set without questions.
+    when all were asked. Wordings that the knowledge has verbatim are avoided where there are others. Raises
+    ValueError for a data set without questions.
     """
     asking = _Asking(data, seed, repeats)
-    choices = np.random.default_rng([seed, _CHOICES]).random((len(schedule), 4)).tolist()
+    choices = np.random.default_rng([seed, _CHOICES]).random((len(schedule), 3)).tolist()
     requests = []
     for index, (arrival, draws) in enumerate(zip(schedule, choices, strict=True)):
         question, seen = asking.next(draws)
-        hypotheses: tuple[tuple[float, str], ...] = ()
-        if draws[3] < partials:
-            hypotheses = spoken(question.text, endpoint=endpoint)
+        hypotheses = spoken(question.text, np.random.default_rng([seed, _SPEECH, index]))
         requests.append(Request(index, arrival.at, question, arrival.concurrency, arrival.phase, seen, hypotheses))
     return tuple(requests)
 

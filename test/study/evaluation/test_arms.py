@@ -43,11 +43,6 @@ def test_the_paper_s_arms_have_no_guards(name: str) -> None:
     assert (guards.facts, guards.scope, guards.personal) == (False, False, False)
 
 
-@pytest.mark.parametrize('name', [*PAPER, 'pace-gated', 'gptcache-library', 'final-only'])
-def test_the_paper_s_arms_know_no_hypotheses(name: str) -> None:
-    assert not ARMS[name].config(Config()).speculation.enabled
-
-
 def test_the_shipped_default_is_the_configuration_as_it_comes() -> None:
     assert ARMS['shipped'].config(Config()) == Config()
 
@@ -66,9 +61,9 @@ def test_the_gate_counts_requests_as_an_hour_lasts_minutes() -> None:
 
 def test_each_part_of_pace_plus_stands_alone_too() -> None:
     parts = ('plus-thresholds', 'plus-speculation', 'plus-hedge', 'plus-ceiling')
-    alone = [differing('final-only', name) for name in parts]
+    alone = [differing('shipped', name) for name in parts]
     assert all(alone)
-    assert set.union(*alone) == differing('final-only', 'pace-plus')
+    assert set.union(*alone) == differing('shipped', 'pace-plus')
     assert sum(map(len, alone)) == len(set.union(*alone)), 'two parts share a setting'
     assert differing('pace-static', 'plus-guards') == {'guards.facts', 'guards.scope', 'guards.personal'}
 

@@ -11,7 +11,8 @@ from pace_ros import packaged
 from pace_ros.cache import Guards
 from pace_ros.embedding import Embedder
 from pace_ros.facts import FactExtractor, Polarity, ProductNames
-from pace_ros.study.gptcache.beside import Counted, LibraryCache, OurCache, Remembering, counted
+from pace_ros.study.evaluation.laboratory import Remembering
+from pace_ros.study.gptcache.beside import Counted, LibraryCache, OurCache, counted
 from pace_ros.study.gptcache.labelled_questions import Asked, LabelledSet
 
 pytestmark = pytest.mark.skipif(

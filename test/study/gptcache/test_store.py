@@ -72,7 +72,7 @@ def test_the_nearest_of_several_answers() -> None:
     with GptCacheStore(Angles()) as store:
         for cosine in ('1', '0.97', '0'):
             assert store.put(cosine, f'of {cosine}')
-        assert store.get('0.999').answer == 'of 1'
+        assert (store.get('0.999').answer, store.get('0.999').question) == ('of 1', '1')
         assert store.get('0.975').answer == 'of 0.97'
         assert len(store) == 3
 
@@ -88,7 +88,7 @@ def test_what_is_not_stored() -> None:
     with GptCacheStore(Angles()) as store:
         assert not store.put('1', '')
         assert not store.put(' ', 'answer')
-        assert store.get(' ') == (None, pytest.approx(math.nan, nan_ok=True), None)
+        assert store.get(' ') == (None, pytest.approx(math.nan, nan_ok=True), None, '')
         assert len(store) == 0
 
 

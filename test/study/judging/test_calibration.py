@@ -54,7 +54,8 @@ def test_fewer_than_twenty_pairs_are_refused() -> None:
 
 
 ROWS = pd.DataFrame([
-    {'part': 'spot', 'arm': arm, 'concurrency': 4.0, 'seed': 1, 'index': index, 'locale': 'en', 'text': f'q{index}',
+    {'part': 'spot', 'dataset': 'carqa', 'arm': arm, 'concurrency': 4.0, 'seed': 1, 'index': index, 'locale': 'en',
+     'text': f'q{index}',
      'reference': 'r', 'answer': f'{arm}{index}', 'quality': 5 if arm == 'a' else 2}
     for arm in ('a', 'b') for index in range(3)
 ])

@@ -121,7 +121,8 @@ def rows(requests: int = 6) -> pd.DataFrame:
     """Five arms, each with its own words for the same request; the first one's are the second one's."""
     return pd.DataFrame([
         {
-            'part': 'campaign', 'arm': arm, 'concurrency': 4.0, 'seed': 1, 'index': index, 'phase': 'measured',
+            'part': 'campaign', 'dataset': 'carqa', 'arm': arm, 'concurrency': 4.0, 'seed': 1, 'index': index,
+            'phase': 'measured',
             'locale': 'en-US', 'text': f'Question {index}?', 'reference': f'It is {index}.', 'path': 'L2',
             'answer': f'Answer {max(place, 1)} to {index}.', 'quality': 4,
         }

@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from pace_ros.study.judging.rates import Rate, rates, rates_by
+from pace_ros.study.judging.rates import Rate, rates
 
 
 def row(path: str = 'L2', **other: object) -> dict[str, object]:
@@ -45,11 +45,3 @@ def test_missing_values_are_no_hits() -> None:
 
 def test_nothing_has_no_share() -> None:
     assert math.isnan(rates(ROWS.iloc[:0]).correct.share)
-
-
-def test_one_row_a_group() -> None:
-    table = rates_by(pd.concat([ROWS, ROWS.assign(arm='a4', correct=True)]))
-    assert list(table['arm']) == ['pace-full', 'a4']
-    assert list(table['correct']) == [5 / 8, 1.0]
-    assert list(table['correct_count']) == [8, 8]
-    assert {'cache_errors_hits', 'stale_count', 'conflicts', 'quality'} <= set(table.columns)

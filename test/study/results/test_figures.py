@@ -13,8 +13,11 @@ from pace_ros.study.results.figure_anatomy import anatomies
 from pace_ros.study.results.figure_latency import pareto
 from pace_ros.study.results.figure_ramp import rolling, windows
 from pace_ros.study.results.figure_staleness import age_bounds, by_age, kinds
+from pace_ros.study.results.figures import all_figures
 from pace_ros.study.results.published import published
 from pace_ros.study.results.rows import prepared
+from pace_ros.study.results.table_comparison import comparison
+from pace_ros.study.results.table_volatility import volatility
 
 
 def test_arms_have_their_order_and_strangers_come_last() -> None:
@@ -25,6 +28,25 @@ def test_arms_have_their_order_and_strangers_come_last() -> None:
     assert len(table) == len({*ORDER, *POLICIES}) == table['arm'].nunique()
     assert table.set_index('arm').loc['PACE-full', 'router':'persona'].tolist() == [
         'adaptive', 'adaptive', 'ttl', 'on', 'on', 'on', 'on']
+
+
+@pytest.mark.parametrize('each', [10, 1])
+def test_figures_stand_where_one_in_ten_or_all_are_unanswered(each: int) -> None:
+    rows = made_rows(5, arms=('pace-static', 'pace-full', 'pace-gated'), offered=(16,))
+    silent = rows['index'] % each == 0
+    rows.loc[silent, ['ptfr', 'perceived_latency', 'completion', 'filler_elapsed']] = math.nan
+    rows.loc[silent, ['path', 'outcome']] = 'UNKNOWN', 'FAILED'
+    results = prepared(rows.loc[rows['part'].isin(['campaign', 'ramp'])], {}, published())
+    tables = {table.name: table.frame for table in [*comparison(results), volatility(results)]}
+    assert {'figure_3', 'figure_4', 'figure_5'} <= {drawing.name for drawing in all_figures(results, tables)}
+
+
+def test_the_arms_are_those_of_the_run_where_it_wrote_them() -> None:
+    table = switches({'mine': {'filler.mode': 'off', 'router.theta_cache': 0.9}, 'pace-full': {'l1.enabled': False}})
+    assert table['arm'].tolist() == ['PACE-full', 'mine']
+    assert table['filler'].tolist()[1] == 'off'
+    assert table['l1'].tolist() == ['off', 'on']
+    assert table['further settings'].tolist() == ['', 'router.theta_cache 0.9']
 
 
 def test_the_anatomy_is_of_the_median_request_of_each_path() -> None:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,8 @@ import pytest
 from study.results.made_rows import made_rows
 
 from pace_ros.study.evaluation.columns import COLUMNS
+from pace_ros.study.judging.blinding import answer_id
+from pace_ros.study.results.hit_kinds import hit_kinds
 from pace_ros.study.results.published import Number, Published
 from pace_ros.study.results.rows import Results, ResultsError, prepared
 from pace_ros.study.results.table_ablations import ablations
@@ -16,6 +19,7 @@ from pace_ros.study.results.table_comparison import comparison
 from pace_ros.study.results.table_endpoint import endpoint
 from pace_ros.study.results.table_fillers import fillers
 from pace_ros.study.results.table_gate import gate
+from pace_ros.study.results.table_judge import judge
 from pace_ros.study.results.table_library import library
 from pace_ros.study.results.table_ratios import alone_ratios, full_ratios, plus_ratios
 from pace_ros.study.results.table_seeds import seeds
@@ -53,7 +57,7 @@ def column(arm: str, values: list[float], **more: object) -> list[dict[str, obje
 def test_table_iv_counts_from_receipt_and_from_the_intended_send_time() -> None:
     table = comparison(results(
         *({'ptfr': each, 'lag': 0.5, 'perceived_latency': each / 2, 'tokens_in': 30, 'tokens_out': 10,
-           'quality': each} for each in (1.0, 2.0, 3.0)),
+           'tokens_wasted': 5, 'quality': each} for each in (1.0, 2.0, 3.0)),
         {'path': 'L0', 'ptfr': 4.0, 'lag': 0.5, 'perceived_latency': 2.0, 'quality': 2.0, 'cache_error': True},
         {'path': 'L1', 'ptfr': 5.0, 'lag': 0.5, 'perceived_latency': 2.5, 'quality': 4.0},
         {'phase': 'warm-up', 'ptfr': 99.0},
@@ -63,7 +67,8 @@ def test_table_iv_counts_from_receipt_and_from_the_intended_send_time() -> None:
     assert (row['ptfr_p50'], row['ptfr_p95']) == (3.0, pytest.approx(4.8))
     assert (row['sent_ptfr_p50'], row['sent_ptfr_p95']) == (3.5, pytest.approx(5.3))
     assert (row['pl_p50'], row['pl_p95'], row['sent_pl_p50']) == (1.5, pytest.approx(2.4), 2.0)
-    assert (row['quality'], row['tokens'], row['cache_error_rate'], row['lag_p95']) == (2.4, 24.0, 0.5, 0.5)
+    assert (row['quality'], row['cache_error_rate'], row['lag_p95']) == (2.4, 0.5, 0.5)
+    assert (row['tokens'], row['wasted']) == (27.0, 3.0)  # 3 of 5 turns: 30 in, 10 out, 5 wasted
     assert math.isnan(row['published_ptfr_p95'])
     assert table.shown['paper P50 / P95'].iloc[0] == '– / –'
     assert 'not at hand' in table.note
@@ -97,10 +102,13 @@ def test_table_vi_counts_calls_saved_against_the_fixed_arm() -> None:
              'perceived_latency': 0.4}
     table = fillers(results(
         *column('a2-fixed', [1.0] * 10, **shown), *column('pace-full', [1.0], **shown, filler_conflict='number'),
-        *({'arm': 'pace-full', 'index': place} for place in range(1, 10)), *column('a2-off', [1.0] * 10),
+        {'arm': 'pace-full', 'index': 1, 'path': 'L0', 'filler_launched': True},  # ended by its answer before a call
+        *({'arm': 'pace-full', 'index': place} for place in range(2, 10)), *column('a2-off', [1.0] * 10),
     ))
     full, fixed = table.frame.to_dict('records')  # a2-off has no row: it never calls
     assert (full['calls'], full['shown'], full['saved'], full['conflict_rate']) == (1, 1, 0.9, 1.0)
+    assert (full['launched_share'], full['saved_launches']) == (0.2, 0.8)
+    assert (full['per_request'], full['saved_always'], fixed['saved_always']) == (0.1, 0.9, 0.0)
     assert (full['gain_p50'], full['pl_gain']) == (pytest.approx(0.6), pytest.approx(0.06))
     assert (fixed['calls'], fixed['conflict_rate'], fixed['pl_gain']) == (10, 0.0, pytest.approx(0.6))
     assert math.isnan(fixed['saved'])
@@ -119,6 +127,9 @@ def test_table_vii_counts_stale_answers_after_a_change() -> None:
     first, second = table.frame.to_dict('records')
     assert (first['policy'], first['after_change']) == ('admit-all', 4)
     assert (first['stale_rate'], first['hit_rate']) == (0.75, 0.9)
+    assert (first['stale_of_l0_after_rate'], first['stale_of_l0_rate']) == (1.0, pytest.approx(1 / 3))
+    assert math.isnan(second['stale_of_l0_rate'])
+    assert "The paper's 86 %" in table.note
     assert (first['cache_error_rate'], first['published_stale_rate']) == (pytest.approx(1 / 3), 0.86)
     assert (second['policy'], second['stale_rate'], second['hit_rate'], second['cache_error_rate']) == ('deny', 0, 0, 1)
     assert list(table.shown['paper stale']) == ['86.0%', '–']
@@ -157,7 +168,7 @@ def test_ratios_of_one_run_with_what_they_cost() -> None:
     first, second = plus_ratios(run).frame.to_dict('records')
     assert (first['part'], first['over'], first['ptfr_p95_ratio']) == ('cold', 'pure-llm', 0.25)
     assert (second['over'], second['ptfr_p95_ratio'], second['quality_difference']) == ('pace-static', 0.5, 1.0)
-    assert (second['tokens'], second['tokens_over'], second['wasted'], second['hedged']) == (30, 20, 3, 0.1)
+    assert (second['tokens'], second['tokens_over'], second['wasted'], second['hedged']) == (33, 20, 3, 0.1)
     assert (second['fillers'], second['fillers_over']) == (0, 1)
     assert list(plus_ratios(run).shown['goal']) == ['met', 'met']
     full = full_ratios(run).frame
@@ -166,15 +177,41 @@ def test_ratios_of_one_run_with_what_they_cost() -> None:
 
 
 def test_the_library_is_compared_hit_by_hit() -> None:
-    rows = [*column('gptcache-library', [0.006] * 8, path='L0'), *column('gptcache', [0.002] * 5, path='L0')]
-    rows[0]['cache_error'] = True
+    rows = [*column('gptcache-library', [0.006] * 8, path='L0', text='How far?', meaning='range',
+                    cached_question='How far'),
+            *column('gptcache', [0.002] * 5, path='L0')]
+    rows[0] |= {'cached_question': ' HOW FAST?'}  # right by chance, and asked for another meaning
+    rows[1] |= {'cache_error': True, 'correct': False}
+    rows[2] |= {'cache_error': True, 'stale': True}
+    rows[3] |= {'cached_question': 'never asked here'}
+    rows[4] |= {'cached_question': 'nor this', 'cache_error': True, 'correct': False}
     rows += [{'arm': 'gptcache', 'index': place} for place in range(5, 10)]
     rows += [{'arm': 'gptcache-library', 'index': place} for place in range(8, 10)]
+    rows.append({'arm': 'pure-llm', 'phase': 'warm-up', 'text': 'How fast', 'meaning': 'speed'})
     found = library(results(*rows)).frame.set_index('arm')
     real, ours = found.loc['gptcache-library'], found.loc['gptcache']
     assert (real['hit_rate'], real['hit_p50']) == (0.8, 0.006)
-    assert (real['true_hit_rate'], real['false_hit_rate']) == (0.7, 0.125)
+    assert (real['true_hit_rate'], real['false_hit_rate']) == (0.4, 0.25)
+    assert (real['wrong_when_cached_rate'], real['stale_hit_rate']) == (0.125, 0.125)
     assert (ours['hit_rate'], ours['hit_p95'], ours['true_hit_rate'], ours['false_hit_rate']) == (0.5, 0.002, 0.5, 0.0)
+
+
+def test_a_meaning_is_that_of_its_own_data_set() -> None:
+    asked = {'path': 'L0', 'text': 'a', 'meaning': '1', 'cached_question': 'b'}
+    rows = pd.DataFrame([{**DEFAULTS, **asked}, {**DEFAULTS, **asked, 'dataset': 'other'},
+                         {**DEFAULTS, 'dataset': 'other', 'text': 'b', 'meaning': '2'}])
+    assert hit_kinds(rows).tolist() == ['right', 'other meaning', '']
+    assert hit_kinds(rows.drop(columns='cached_question')).tolist() == ['right', 'right', '']
+
+
+def test_a_language_model_is_set_beside_the_reference_judge() -> None:
+    rows = [{'arm': arm, 'index': place, 'locale': 'en', 'text': f'{place}', 'reference': 'yes', 'answer': arm,
+             'quality': quality} for arm in ('pace-full', 'pure-llm') for place, quality in enumerate((5.0, 3.0, 1.0))]
+    scores = {answer_id(str(place), 'yes', 'pace-full'): score for place, score in enumerate((5, 4, 3))}
+    frame = judge(replace(results(*rows), scores=scores)).frame
+    row = frame.iloc[0]
+    assert (len(frame), row['arm'], row['answers'], row['score'], row['quality']) == (1, 'pace-full', 3, 4.0, 3.0)
+    assert (row['same'], row['within_one']) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
 
 
 def test_one_endpoint_is_confirmatory_and_the_rest_corrected() -> None:
@@ -189,11 +226,18 @@ def test_one_endpoint_is_confirmatory_and_the_rest_corrected() -> None:
 
 
 def test_the_spot_check_takes_the_same_requests() -> None:
-    rows = [*column('pace-full', [1.0] * 50 + [9.0] * 50), *column('pace-full', [1.0, 1.2] * 25, part='spot')]
+    rows = [*column('pace-full', [1.0] * 50 + [9.0] * 50), *column('pace-full', [1.0] * 40 + [1.2] * 10, part='spot')]
     first, second = spot(results(*rows)).frame.to_dict('records')
     assert (first['same'], first['requests'], first['requests_virtual'], first['virtual']) == (True, 50, 50, 1.0)
+    assert (first['ratio'], first['ratio_low'], first['ratio_high']) == (1.0, 1.0, 1.0)
     assert first['agrees']
-    assert not second['agrees']  # P95 is 1.2 in real time
+    assert second['ratio'] == pytest.approx(1.2)
+    assert not second['agrees']
+
+
+def test_other_requests_have_no_ratio() -> None:
+    table = spot(results(*column('pace-full', [1.0] * 5), *column('pace-full', [1.0] * 5, part='spot', seed=2)))
+    assert table.shown['agrees'].tolist() == table.shown['ratio'].tolist() == ['–', '–']
 
 
 def test_means_over_seeds_have_students_interval() -> None:
@@ -206,7 +250,7 @@ def test_parts_that_were_not_run_are_named_not_made_up() -> None:
     tables = all_tables(results(*column('pure-llm', [1.0, 2.0])))
     empty = {each.name: each.note for each in tables if not len(each.frame)}
     assert set(empty) == {'endpoint', 'table_v', 'table_vi', 'table_vii', 'table_viii', 'gate', 'ratios', 'plus',
-                          'plus_alone', 'library', 'spot'}
+                          'plus_alone', 'library', 'judge', 'spot'}
     assert all(note.startswith('This run has') for note in empty.values())
 
 

@@ -16,7 +16,8 @@ SOME = ('pure-llm', 'gptcache-library', 'pace-static', 'pace-full', 'pace-gated'
 TABLES = {'endpoint', 'table_iv', 'table_v', 'table_vi', 'table_vii', 'table_viii', 'gate', 'ratios', 'plus', 'library',
           'spot', 'seeds'}
 PLAN = {'plan': {'time': 'fixed', 'seeds': [1, 2, 3], 'cloud': {'gap_mean': 0.03}, 'note': '<b>|'},
-        'machine': {'cores': 2}, 'versions': {'numpy': '2.0'}}
+        'machine': {'cores': 2}, 'data': {'carqa': 7}, 'versions': {'numpy': '2.0'},
+        'arms': {'pace-static': {'filler.mode': 'fixed', 'router.mode': 'static', 'volatility.policy': 'off'}}}
 
 
 def report(*arguments: str | Path) -> int:
@@ -75,7 +76,7 @@ def test_the_page_needs_nothing_beside_itself(whole: Path) -> None:
 
 def test_the_methods_say_what_was_run_and_where_it_differs(whole: Path) -> None:
     text = (whole / 'report/methods.md').read_text(encoding='utf-8')
-    assert '| campaign | carqa | 8 | 16 | 1, 2, 3 | 288 |' in text
+    assert '| campaign | carqa (7) | 8 | 16 | 1, 2, 3 | 288 | ' in text
     assert '| gap_mean | 0.03 |' in text
     assert 'virtual time, computing charged at fixed cost' in text
     assert "The paper's own text was not at hand" in text
@@ -112,7 +113,7 @@ def test_a_run_of_one_part_says_what_it_lacks(part: Path, capsys: pytest.Capture
 
 
 @pytest.mark.parametrize(('files', 'words'), [
-    ({}, "requests.parquet: not there; 'study run' writes it."),
+    ({}, 'requests.parquet: no such file; "study run" writes it'),
     ({'requests.parquet': 'no table'}, 'requests.parquet: cannot be read as Parquet'),
     ({'plan.json': '[1'}, 'plan.json: cannot be read as JSON'),
     ({'plan.json': '[1]'}, 'plan.json: must hold an object'),

@@ -33,7 +33,7 @@ seeds = st.integers(0, 2**32)
 @settings(max_examples=15)
 @given(seed=seeds, repeats=st.sampled_from([0.0, 0.3, 0.8, 1.0]))
 def test_repeats_are_as_many_as_asked_for(seed: int, repeats: float) -> None:
-    requests = stream(DATA, steady(4, 2.0, seed=seed), seed=seed, repeats=repeats, partials=0)
+    requests = stream(DATA, steady(4, 2.0, seed=seed), seed=seed, repeats=repeats)
     assert len(requests) == 600
     assert not requests[0].seen
     seen = sum(each.seen for each in requests)
@@ -44,7 +44,7 @@ def test_repeats_are_as_many_as_asked_for(seed: int, repeats: float) -> None:
 @given(seed=seeds)
 def test_a_request_is_seen_exactly_when_its_meaning_was_asked_before(seed: int) -> None:
     before: set[str] = set()
-    for index, request in enumerate(stream(data(40), steady(4, 2.0, seed=seed, measured=60), seed=seed, partials=0.5)):
+    for index, request in enumerate(stream(data(40), steady(4, 2.0, seed=seed, measured=60), seed=seed)):
         assert request.index == index
         assert request.seen == (request.question.meaning in before)
         before.add(request.question.meaning)
@@ -77,7 +77,7 @@ def test_a_schedule_is_kept_to_the_letter() -> None:
 def test_half_of_the_repeats_are_in_words_used_before() -> None:
     asked: dict[str, set[str]] = {}
     verbatim = again = 0
-    for request in stream(DATA, steady(4, 2.0, seed=2, measured=1000), seed=2, partials=0):
+    for request in stream(DATA, steady(4, 2.0, seed=2, measured=1000), seed=2):
         words = asked.setdefault(request.question.meaning, set())
         if words and len(words) < 3:
             again += 1
@@ -111,9 +111,11 @@ def test_a_meaning_in_another_language_is_another_question() -> None:
     assert not any(each.seen for each in requests)
 
 
-def test_some_requests_have_hypotheses_when_only_a_share_is_wanted() -> None:
-    spoken = [bool(each.hypotheses) for each in stream(DATA, steady(1, 1.0, seed=0), seed=0, partials=0.25)]
-    assert 100 < sum(spoken) < 200
+def test_every_request_is_heard_while_it_is_spoken_and_the_same_in_every_run() -> None:
+    one, other = (stream(DATA, steady(c, 1.0, seed=0), seed=0) for c in (1, 16))
+    assert all(each.hypotheses for each in one)
+    assert [each.hypotheses for each in one] == [each.hypotheses for each in other]
+    assert len({each.hypotheses[-1][0] for each in one}) > 500, 'the end of an utterance comes at different times'
 
 
 def test_a_data_set_without_questions_cannot_be_asked() -> None:
