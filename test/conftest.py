@@ -1,18 +1,23 @@
 """Fixtures shared by all rooms. Each test process has a ROS domain of its own and hears this machine only."""
 from __future__ import annotations
 
+import functools
 import os
+import ssl
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 os.environ['ROS_DOMAIN_ID'] = str(1 + os.getpid() % 100)
 os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+os.environ.setdefault('FASTDDS_DEFAULT_PROFILES_FILE', str(Path(__file__).with_name('discovery.xml')))
 for name in ('PACE_L2_BASE_URL', 'PACE_L2_API_KEY', 'PACE_L2_MODEL', 'PACE_L2_HEDGE_API_KEY', 'PACE_DATA_DIR'):
     os.environ.pop(name, None)
 
 # The environment must be set before rclpy is imported anywhere.
 from harness import KNOWLEDGE  # noqa: E402
+from remembering import RememberingEmbedder  # noqa: E402
 
 from pace_ros.clock import VirtualClock  # noqa: E402
 from pace_ros.config import Embedding  # noqa: E402
@@ -27,8 +32,16 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope='session')
 def embedder() -> Embedder:
-    """The default multilingual encoder, loaded once."""
-    return open_embedder(Embedding())
+    """The default multilingual encoder, loaded once, each text encoded once."""
+    return RememberingEmbedder(open_embedder(Embedding()))
+
+
+@pytest.fixture(scope='session', autouse=True)
+def certificates() -> Iterator[None]:
+    """Every HTTP client reads the certificates, which takes longer than most tests; here they are read once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ssl, 'create_default_context', functools.cache(ssl.create_default_context))
+        yield
 
 
 @pytest.fixture

@@ -57,6 +57,8 @@ BOOK = PhraseBook.read(packaged.config_dir() / 'fillers.yaml', 30)
 FACTS = FactExtractor.read(packaged.config_dir() / 'names.yaml', packaged.config_dir() / 'antonyms.yaml')
 NAMES = ProductNames.read(packaged.config_dir() / 'names.yaml')
 LEXICONS = packaged.config_dir() / 'lexicon'
+LEXICON, SCOPES, PERSONAL = Lexicon.read(LEXICONS), ScopeReader.read(LEXICONS, NAMES), Personal.read(LEXICONS)
+PROMPTS = PromptBook.read(packaged.config_dir() / 'persona.yaml')
 REMARKS = Remarks.read(packaged.config_dir() / 'remarks.yaml')
 KNOWLEDGE = """
 - id: colours
@@ -361,13 +363,13 @@ async def open_house(
     ledger = CostLedger(lambda: config().cost)
     levels = Levels(
         embedder=counting, cache=cache, knowledge=base,
-        volatility=Lexicon.read(LEXICONS), scopes=ScopeReader.read(LEXICONS, NAMES), guards=Guards(FACTS),
-        personal=Personal.read(LEXICONS),
+        volatility=LEXICON, scopes=SCOPES, guards=Guards(FACTS),
+        personal=PERSONAL,
         router=Router(config, clock), ledger=ledger,
         fillers=FillerDesk(generator, BOOK, lambda: config().filler),
         facts=FACTS, conflicts=ConflictMeter(FACTS), judge=ConflictJudge(llm, lambda: config().filler, ledger),
         llm=HedgedChat(llm, hedge or llm, lambda: config().hedge, ledger, clock),
-        prompts=PromptBook.read(packaged.config_dir() / 'persona.yaml'), remarks=REMARKS,
+        prompts=PROMPTS, remarks=REMARKS,
     )
     cascade = Cascade(levels, config, clock, embed_seconds=0.001 if quick_encoder else 1.0)
     writer = RecordWriter(record_file)

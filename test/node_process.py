@@ -57,6 +57,12 @@ class Cloud:
         assert self.server is not None
         return self.server.base_url
 
+    def play(self, *scripts: Script | bytes) -> None:
+        """Begin with other scripts; what was asked before is forgotten."""
+        assert self.server is not None
+        begun = asyncio.run_coroutine_threadsafe(self.server.play(*scripts), self._loop)
+        begun.result(5.0)
+
     def close(self) -> None:
         assert self._stop is not None
         self._loop.call_soon_threadsafe(self._stop.set)
@@ -92,6 +98,19 @@ class Robot:
         self.process.send_signal(signal.SIGINT)
         self.process.wait(10.0)
         return time.monotonic() - begin
+
+
+def end_all(robots: list[Robot]) -> None:
+    """Let the processes leave, so that no other node believes them to be there; force those that do not within 5 s."""
+    for each in robots:
+        if each.process.poll() is None:
+            each.process.send_signal(signal.SIGINT)
+    for each in robots:
+        try:
+            each.process.wait(5.0)
+        except subprocess.TimeoutExpired:
+            each.process.kill()
+            each.process.wait()
 
 
 TOPICS = {

@@ -40,6 +40,11 @@ class Script:
     headers: dict[str, str] = field(default_factory=dict)
 
 
+def as_scripts(given: Iterable[Script | bytes]) -> list[Script]:
+    """Bytes are the body of a 200."""
+    return [each if isinstance(each, Script) else Script([each]) for each in given]
+
+
 @dataclass
 class ScriptedCloud:
     """Plays its scripts one request after the other; the last one again and again. Says what it was asked.
@@ -53,6 +58,11 @@ class ScriptedCloud:
     connections: int = 0
     closed_early: int = 0
     base_url: str = ''
+
+    async def play(self, *scripts: Script | bytes) -> None:
+        """Begin with other scripts; what was asked before is forgotten."""
+        self.scripts = as_scripts(scripts)
+        self.requests, self.headers, self.closed_early = [], [], 0
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection, as many requests as the client makes."""
@@ -119,7 +129,7 @@ class ScriptedCloud:
 @contextlib.asynccontextmanager
 async def scripted_cloud(*scripts: Script | bytes) -> AsyncIterator[ScriptedCloud]:
     """A server on loopback that plays the scripts; bytes are the body of a 200."""
-    cloud = ScriptedCloud([each if isinstance(each, Script) else Script([each]) for each in scripts])
+    cloud = ScriptedCloud(as_scripts(scripts))
     server = await asyncio.start_server(cloud.serve, '127.0.0.1', 0)
     cloud.base_url = f'http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1'
     try:

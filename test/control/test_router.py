@@ -315,7 +315,7 @@ def test_the_gated_router_decides_turn_by_turn_as_the_static_arm_does(clock: Vir
             each.router.observe_ttft(ttft)
     gated, static, _ = (each.router for each in arms)
     assert gated.state() == static.state()
-    for number in range(10_000):
+    for number in range(4000):
         clock.advance(1.0)
         theme = themes[rng.integers(len(themes))] + rng.uniform(0.05, 0.5) * unit(rng)
         vector = (theme / np.linalg.norm(theme)).astype(np.float32)
@@ -328,7 +328,7 @@ def test_the_gated_router_decides_turn_by_turn_as_the_static_arm_does(clock: Vir
             way[str(path)] += 1
     assert gated.state() == static.state()
     assert ways[0] == ways[1]
-    assert min(ways[0][path] for path in ('L0', 'L1', 'L2')) > 1000, ways  # every way was taken
+    assert min(ways[0][path] for path in ('L0', 'L1', 'L2')) > 400, ways  # every way was taken
     assert strayed  # the adaptive arm did not: this could have failed
 
 

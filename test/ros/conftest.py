@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import rclpy
 from bag_process import Tool
-from node_process import QUICK, Cloud, Listener, Robot
+from node_process import QUICK, Cloud, Listener, Robot, end_all
+from resident import Resident
 from support import Script, answer
 
 
@@ -39,17 +40,49 @@ def robot(tmp_path: Path) -> Iterator[Callable[..., Robot]]:
         return made[-1]
 
     yield make
-    for each in made:
-        with contextlib.suppress(ProcessLookupError):
-            each.process.kill()
-        each.process.wait()
+    end_all(made)
+
+
+@pytest.fixture(scope='module')
+def resident_parameters() -> list[str]:
+    """Further parameters of the module's node; a module that needs any has a fixture of its own by this name."""
+    return []
+
+
+@pytest.fixture(scope='module')
+def residence(
+    resident_parameters: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Robot, Cloud]]:
+    """A dialogue node for all tests of a module, with its cloud."""
+    model, folder = Cloud(answer('Hello', ' visitor.')), tmp_path_factory.mktemp('resident')
+    node = Robot(folder, model.base_url, [*QUICK, *resident_parameters], [])
+    try:
+        node.wait_for('listening')
+        yield node, model
+    finally:
+        end_all([node])
+        model.close()
+
+
+@pytest.fixture
+def resident(residence: tuple[Robot, Cloud], listener: Callable[..., Listener]) -> Iterator[Resident]:
+    """The module's node, as it was started."""
+    node, model = residence
+    model.play(answer('Hello', ' visitor.'))
+    lent = Resident(node, model, listener())
+    yield lent
+    lent.restore()
 
 
 @pytest.fixture(scope='session', autouse=True)
 def ros() -> Iterator[None]:
-    """One rclpy context for the test process."""
+    """One rclpy context for the test process, and a node that keeps it known to the others: while there is one, those
+    that come are known at once, but the first needs the periodic announcements of all, up to 3 s.
+    """
     rclpy.init()
+    anchor = rclpy.create_node('anchor')
     yield
+    anchor.destroy_node()
     rclpy.try_shutdown()
 
 

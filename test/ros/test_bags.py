@@ -24,8 +24,8 @@ KNOWN = 'What is the range of the Lark?'
 
 
 def slow(*pieces: str) -> Script:
-    """An answer that takes a second to begin."""
-    return Script([1.0, answer(*pieces)])
+    """An answer that takes a while to begin."""
+    return Script([0.6, answer(*pieces)])
 
 
 def test_a_session_is_recorded_replayed_and_compared(
@@ -48,9 +48,9 @@ def test_a_session_is_recorded_replayed_and_compared(
     heard.turns(1)
     heard.say(KNOWN, conversation_id='ben', utterance_id='known')
     heard.turns(2)
-    heard.spin(1.0)  # a pause that a fast replay does not make
+    heard.spin(0.7)  # a pause that a fast replay does not make
     heard.say('Who was the first emperor of Rome?', conversation_id='anna', utterance_id='cut')
-    heard.spin(0.4)
+    heard.spin(0.2)
     heard.say('What is the capital of France?', conversation_id='anna', utterance_id='barge')
     heard.turns(4)
     recorder.process.send_signal(signal.SIGINT)
@@ -96,9 +96,9 @@ def test_a_public_bag_is_replayed(bag: Callable[..., Tool]) -> None:
 
 @pytest.mark.parametrize(('name', 'count'), [('talker_mcap', 10), ('wbag_mcap', 6074)])
 def test_other_public_bags_are_replayed_whole(bag: Callable[..., Tool], name: str, count: int) -> None:
-    """The other storage, and one split in five."""
+    """The other storage, and one split in five. Nobody listens, and nobody is waited for."""
     if not PUBLIC.is_dir():
         pytest.skip('the public bags are not on this machine')
-    code, words = bag('replay', PUBLIC / name, '--all', '--fast').end()
+    code, words = bag('replay', PUBLIC / name, '--all', '--fast', '--wait', '0.1').end()
     assert code == 0, words
     assert f'{count} messages published' in words

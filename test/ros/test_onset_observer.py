@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import rclpy
 from node_process import environment
+from rcl_interfaces.srv import GetParameters
 from rclpy.executors import SingleThreadedExecutor
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -51,6 +52,7 @@ class Robot:
         self.joints = self.node.create_publisher(JointState, 'joint_states', SENSOR)
         self.level = self.node.create_publisher(msg.AudioLevel, 'audio_level', SENSOR)
         self.speech = self.node.create_publisher(msg.SpeechState, 'speech_state', EVENTS)
+        self.observer = self.node.create_client(GetParameters, 'onset_observer/get_parameters')
 
     def _keep(self, message: msg.Onset) -> None:
         if message.source == OBSERVED:
@@ -66,8 +68,13 @@ class Robot:
         publishers = (self.onset, self.clock, self.joints, self.level, self.speech)
         self.until(lambda: all(each.get_subscription_count() for each in publishers), START_DEADLINE)
         self.until(lambda: self.node.count_publishers(self.node.resolve_topic_name('onset')) > 1, START_DEADLINE)
-        for _ in range(10):
-            self.executor.spin_once(timeout_sec=0.02)  # discovery of the other end is not reported on this one
+        self.until(self.observer.service_is_ready, START_DEADLINE)
+        self.in_step()  # whoever answers knows of all that was made before
+
+    def in_step(self) -> None:
+        """Let the observer catch up."""
+        answered = self.observer.call_async(GetParameters.Request())
+        self.until(answered.done, 10.0)
 
     def command(self, at: float, modality: int, content: int, **fields: object) -> None:
         message = msg.Onset(turn_id='t1', conversation_id='c', modality=modality, content=content, source=COMMANDED,
@@ -81,7 +88,7 @@ class Robot:
         state = JointState(name=list(joints), position=list(joints.values()))
         state.header.stamp = stamp
         self.joints.publish(state)
-        self.executor.spin_once(timeout_sec=0.002)
+        self.in_step()
 
     def silenced(self, at: float) -> None:
         message = msg.SpeechState(turn_id='t1', conversation_id='c', outcome='stopped')
