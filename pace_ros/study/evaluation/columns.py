@@ -19,7 +19,7 @@ FROM_RECORD = (
 """Fields taken over from the turn's record as they are."""
 
 COLUMNS: Mapping[str, str] = {
-    'part': 'campaign, cold, ramp, volatility, transfer, spot',
+    'part': 'campaign, cold, steady, ramp, volatility, transfer, spot',
     'dataset': 'name of the data set', 'arm': 'name of the arm', 'concurrency': 'offered concurrency c',
     'seed': 'seed of the stream and the simulated cloud', 'index': 'place in the stream',
     'phase': 'warm-up, measured, or a phase of the ramp', 'at': 'intended send time, s since the run began',

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from pace_ros.config import Config
 from pace_ros.embedding import Embedder, Vector, open_embedder
-from pace_ros.places import or_packaged
 from pace_ros.retrieval.index import KnowledgeIndex
 from pace_ros.settings import with_values
 from pace_ros.study.datasets.question import DataSet
@@ -73,8 +72,3 @@ class Laboratory:
         index = KnowledgeIndex(data.knowledge, self.remembering)
         texts = {key: tuple(entry.answers.values()) for key, entry in index.entries.items()}
         return Subject(data, index, texts, understanding, ReferenceJudge(understanding.facts), base)
-
-
-def phrase_file(config: Config) -> Path:
-    """Where the fillers' phrases are."""
-    return or_packaged(config.filler.phrases_file, 'fillers.yaml')

@@ -14,6 +14,7 @@ from pace_ros.clock import Clock, SystemClock
 from pace_ros.config import Config
 from pace_ros.embedding import Embedder, Vector
 from pace_ros.filler import PhraseBook
+from pace_ros.places import or_packaged
 from pace_ros.retrieval import KnowledgeBase
 from pace_ros.settings import with_values
 from pace_ros.study.cloud import Answers, CloudSettings, SimulatedCloud
@@ -22,7 +23,7 @@ from pace_ros.study.datasets.world import World
 from pace_ros.study.evaluation.arms import LIBRARY, Arm
 from pace_ros.study.evaluation.cell import Cell
 from pace_ros.study.evaluation.engines import Engine, LibraryEngine, Parts, RobotEngine
-from pace_ros.study.evaluation.laboratory import Laboratory, Subject, phrase_file
+from pace_ros.study.evaluation.laboratory import Laboratory, Subject
 from pace_ros.study.evaluation.trial import Row, Trial
 from pace_ros.study.virtual.costs import ChargedEmbedder, FixedCosts, HeldKnowledge, charged_cache
 from pace_ros.study.virtual.fillers import SampledFillers
@@ -122,10 +123,8 @@ class _Performance:
         embedder: Embedder = ChargedEmbedder(encoder, costs, stage.charge) if fixed else encoder
         cache = charged_cache(costs, stage.charge) if fixed else SemanticCache
         knowledge: KnowledgeBase = HeldKnowledge(subject.index, encoder, stage.clock, costs, stage.charge)
-        fillers = SampledFillers(
-            self._laboratory.latencies, PhraseBook.read(phrase_file(config), config.filler.max_chars),
-            self._job.cell.seed,
-        )
+        book = PhraseBook.read(or_packaged(config.filler.phrases_file, 'fillers.yaml'), config.filler.max_chars)
+        fillers = SampledFillers(self._laboratory.latencies, book, self._job.cell.seed)
         parts = Parts(
             stage.clock, embedder, knowledge, subject.understanding,
             None if self._conditions.base_url else cloud.transport,

@@ -29,24 +29,29 @@ def passages(data: DataSet) -> dict[str, dict[str, str]]:
     return {each.entry_id: dict(each.answers) for each in data.knowledge if each.is_passage}
 
 
-def check_cmrc(data: DataSet, passage: str) -> None:
-    assert data.name == 'cmrc2018'
-    assert told(data.seeds) == [('塔是什么颜色？', 'zh-CN', '红色')]
-    assert data.seeds[0].accepted == ('红色',)
-    assert data.seeds[0].sources == ('faq-Q0', passage)
-    assert passages(data) == {passage: {'zh': '塔是红色。'}}
-    assert {each.kind for each in data.paraphrases} == {'derived'}
+def cmrc(data: DataSet) -> tuple[object, ...]:
+    """What was read, but for the passage's id."""
+    (seed,), ((passage, answers),) = data.seeds, passages(data).items()
+    assert seed.sources == ('faq-Q0', passage)
+    return data.name, told(data.seeds), seed.accepted, answers, {each.kind for each in data.paraphrases}
+
+
+CMRC = ('cmrc2018', [('塔是什么颜色？', 'zh-CN', '红色')], ('红色',), {'zh': '塔是红色。'}, {'derived'})
 
 
 def test_cmrc_as_squad(tmp_path: Path) -> None:
     squad(tmp_path / 'cmrc2018_dev.json', ('Q0', '塔是什么颜色？', '红色'), passage='塔是红色。', id='DEV_0')
-    check_cmrc(load('cmrc2018', tmp_path), 'DEV_0')
+    data = load('cmrc2018', tmp_path)
+    assert cmrc(data) == CMRC
+    assert list(passages(data)) == ['DEV_0']
 
 
 def test_cmrc_as_published_first(tmp_path: Path) -> None:
     lines(tmp_path / 'cmrc2018_trial.json', [{'context_id': 'T_0', 'context_text': '塔是红色。', 'title': '塔', 'qas': [
         {'query_id': 'Q0', 'query_text': '塔是什么颜色？', 'answers': ['红色']}]}])
-    check_cmrc(load('cmrc2018', tmp_path), 'T_0')
+    data = load('cmrc2018', tmp_path)
+    assert cmrc(data) == CMRC
+    assert list(passages(data)) == ['T_0']
 
 
 def test_cmrc_as_lines_in_a_folder_of_its_name(tmp_path: Path) -> None:
@@ -55,16 +60,24 @@ def test_cmrc_as_lines_in_a_folder_of_its_name(tmp_path: Path) -> None:
           {'id': 'Q1', 'passage_id': 'DEV_0', 'question': '没有答案？', 'answers': []})
     lines(tmp_path / 'cmrc2018/cmrc2018_dev_passages_zh.jsonl',
           {'passage_id': 'DEV_0', 'title': '塔', 'text': '塔是红色。'})
-    check_cmrc(load('cmrc2018', tmp_path), 'DEV_0')
+    data = load('cmrc2018', tmp_path)
+    assert cmrc(data) == CMRC
+    assert list(passages(data)) == ['DEV_0']
 
 
-def check_xquad(data: DataSet) -> None:
-    assert told(data.seeds) == [('What colour is it?', 'en-US', 'red'), ('它是什么颜色？', 'zh-CN', '红色')]
-    assert {each.meaning for each in data.seeds} == {'k'}
-    assert passages(data) == {'x0': {'en': 'The tower is red.', 'zh': '塔是红色。'}}
-    english = [(each.kind, each.text) for each in data.paraphrases if each.locale == 'en-US']
-    assert english == [('asr', 'what collar is it'), ('back-translated', 'Which colour does it have?')]
-    assert {each.kind for each in data.paraphrases if each.locale == 'zh-CN'} == {'derived'}
+def xquad(data: DataSet) -> tuple[object, ...]:
+    return (
+        told(data.seeds), {each.meaning for each in data.seeds}, passages(data),
+        [(each.kind, each.text) for each in data.paraphrases if each.locale == 'en-US'],
+        {each.kind for each in data.paraphrases if each.locale == 'zh-CN'},
+    )
+
+
+XQUAD = (
+    [('What colour is it?', 'en-US', 'red'), ('它是什么颜色？', 'zh-CN', '红色')], {'k'},
+    {'x0': {'en': 'The tower is red.', 'zh': '塔是红色。'}},
+    [('asr', 'what collar is it'), ('back-translated', 'Which colour does it have?')], {'derived'},
+)
 
 
 def test_xquad_with_noise_as_published(tmp_path: Path) -> None:
@@ -73,7 +86,7 @@ def test_xquad_with_noise_as_published(tmp_path: Path) -> None:
     squad(tmp_path / 'Natural/xquad-asr-natural.json', ('k', 'what collar is it', 'red'))
     squad(tmp_path / 'xquad-keyboard-natural.json', ('k', 'What colour is it', 'red'), ('other', 'x', 'y'))
     squad(tmp_path / 'xquad-context-en-question-zh.json', ('k', 'Which colour does it have?', 'red'))
-    check_xquad(load('xquad', tmp_path))
+    assert xquad(load('xquad', tmp_path)) == XQUAD
 
 
 def test_xquad_as_lines(tmp_path: Path) -> None:
@@ -83,7 +96,7 @@ def test_xquad_as_lines(tmp_path: Path) -> None:
         'back_translated_en': 'Which colour does it have?', 'answer_en': 'red', 'answer_zh': '红色'})
     lines(tmp_path / 'xquad_passages_en_zh.jsonl',
           {'passage_id': 'x0', 'text_en': 'The tower is red.', 'text_zh': '塔是红色。'})
-    check_xquad(load('xquad', tmp_path))
+    assert xquad(load('xquad', tmp_path)) == XQUAD
 
 
 def test_xquad_in_one_language(tmp_path: Path) -> None:
@@ -91,11 +104,12 @@ def test_xquad_in_one_language(tmp_path: Path) -> None:
     assert told(load('xquad', tmp_path).seeds) == [('它是什么颜色？', 'zh-CN', '红色')]
 
 
-def check_dureader(data: DataSet) -> None:
-    assert told(data.seeds) == [('塔多高', 'zh-CN', '三百米。')]
-    assert data.seeds[0].accepted == ('三百米。', '大约三百米。')
-    assert data.seeds[0].topic == 'ENTITY'
-    assert list(passages(data).values()) == [{'zh': '塔高三百米。'}]
+def dureader(data: DataSet) -> tuple[object, ...]:
+    (seed,) = data.seeds
+    return told(data.seeds), seed.accepted, seed.topic, list(passages(data).values())
+
+
+DUREADER = ([('塔多高', 'zh-CN', '三百米。')], ('三百米。', '大约三百米。'), 'ENTITY', [{'zh': '塔高三百米。'}])
 
 
 def test_dureader_as_published(tmp_path: Path) -> None:
@@ -104,29 +118,34 @@ def test_dureader_as_published(tmp_path: Path) -> None:
           {'question_id': 7, 'question': '塔多高', 'question_type': 'ENTITY', 'answers': ['三百米。', '大约三百米。'],
            'documents': [page, {**page, 'is_selected': False}, {**page, 'most_related_para': 9}]},
           {'question_id': 8, 'question': '没有答案', 'question_type': 'ENTITY', 'documents': [page]})
-    check_dureader(load('dureader', tmp_path))
+    assert dureader(load('dureader', tmp_path)) == DUREADER
 
 
 def test_dureader_as_lines(tmp_path: Path) -> None:
     lines(tmp_path / 'dureader_demo_zh.jsonl', {
         'id': 'd-1', 'question': '塔多高', 'type': 'ENTITY', 'answers': ['三百米。', '大约三百米。'],
         'passages': ['塔高三百米。']})
-    check_dureader(load('dureader', tmp_path))
+    assert dureader(load('dureader', tmp_path)) == DUREADER
 
 
-def check_banking(data: DataSet) -> None:
-    assert told(data.seeds) == [('Where is my card?', 'en-US', 'intent: card arrival'),
-                                ('What is the rate?', 'en-US', 'intent: exchange rate')]
-    assert [(each.text, each.kind, each.meaning) for each in data.paraphrases if each.kind == 'intent'] == [
-        ('My card, when does it come', 'intent', 'card_arrival')]
-    assert [each.entry_id for each in data.knowledge] == ['faq-card_arrival']
+def banking(data: DataSet) -> tuple[object, ...]:
+    return (
+        told(data.seeds), [(each.text, each.meaning) for each in data.paraphrases if each.kind == 'intent'],
+        [each.entry_id for each in data.knowledge],
+    )
+
+
+BANKING = (
+    [('Where is my card?', 'en-US', 'intent: card arrival'), ('What is the rate?', 'en-US', 'intent: exchange rate')],
+    [('My card, when does it come', 'card_arrival')], ['faq-card_arrival'],
+)
 
 
 def test_banking_as_published(tmp_path: Path) -> None:
     (tmp_path / 'test.csv').write_text(
         'text,category\nWhere is my card?,card_arrival\n"My card, when does it come",card_arrival\n'
         'What is the rate?,exchange_rate\n')
-    check_banking(load('banking77', tmp_path))
+    assert banking(load('banking77', tmp_path)) == BANKING
 
 
 def test_banking_as_lines(tmp_path: Path) -> None:
@@ -134,7 +153,7 @@ def test_banking_as_lines(tmp_path: Path) -> None:
         {'text': text, 'intent': intent} for text, intent in (
             ('Where is my card?', 'card_arrival'), ('My card, when does it come', 'card_arrival'),
             ('What is the rate?', 'exchange_rate'))))
-    check_banking(load('banking77', tmp_path))
+    assert banking(load('banking77', tmp_path)) == BANKING
 
 
 def test_crosswoz(tmp_path: Path) -> None:
@@ -159,11 +178,14 @@ def test_crosswoz(tmp_path: Path) -> None:
     assert passages(data) == {'venue-故宫': {'zh': '领域：景点；名称：故宫；门票：60元；设施：厕所；评分：4.7分'}}
 
 
-def check_evergreen(data: DataSet) -> None:
-    assert [(each.text, each.locale, each.volatile, each.accepted) for each in data.seeds] == [
-        ('谁是国王？', 'zh-CN', True, ('查理三世', '查理3')),
-        ('Who is king?', 'en-US', True, ('Charles III', 'Charles 3'))]
-    assert data.knowledge[0].volatile
+def evergreen(data: DataSet) -> tuple[object, ...]:
+    return [(each.text, each.locale, each.volatile, each.accepted) for each in data.seeds], data.knowledge[0].volatile
+
+
+EVERGREEN = (
+    [('谁是国王？', 'zh-CN', True, ('查理三世', '查理3')),
+     ('Who is king?', 'en-US', True, ('Charles III', 'Charles 3'))], True,
+)
 
 
 def test_evergreen_as_published(tmp_path: Path) -> None:
@@ -174,7 +196,7 @@ def test_evergreen_as_published(tmp_path: Path) -> None:
         ',English,Chinese\n'
         '0,"[""[\'Charles III\', \'Charles 3\', \'Charles 3\']""]",[\'查理三世；查理3\']\n',
         encoding='utf-8')
-    check_evergreen(load('evergreen', tmp_path))
+    assert evergreen(load('evergreen', tmp_path)) == EVERGREEN
 
 
 def test_evergreen_as_lines(tmp_path: Path) -> None:
@@ -182,7 +204,7 @@ def test_evergreen_as_lines(tmp_path: Path) -> None:
     lines(tmp_path / 'evergreen_volatility_zh_en.jsonl',
           {**asked, 'answers_zh': ['查理三世', '查理3'], 'answers_en': ['Charles III', 'Charles 3']},
           {**asked, 'id': 'f', 'answers_zh': [], 'answers_en': []})
-    check_evergreen(load('evergreen', tmp_path))
+    assert evergreen(load('evergreen', tmp_path)) == EVERGREEN
 
 
 @pytest.mark.parametrize(('name', 'file', 'row', 'message'), [
