@@ -384,7 +384,7 @@ def test_it_grows_no_larger_with_the_turns_it_has_seen(router: Router, clock: Vi
             clock.advance(0.5)
         return held(router)
 
-    early = turns(50 * 120)
+    early = turns(160 * 120)
     assert turns(840 * 120) == early  # looked at in the same place of a window
     assert len(router._arrivals._instants) == 120
 
