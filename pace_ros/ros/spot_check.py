@@ -26,8 +26,7 @@ from pace_ros.ros.spot_rows import EXTRA, judged
 from pace_ros.ros.spot_run import in_real_time
 from pace_ros.ros.visitors import RobotAbsent
 from pace_ros.settings import ConfigError
-from pace_ros.study.cloud import CloudError, CloudSettings
-from pace_ros.study.datasets.rows import DataSetError
+from pace_ros.study.cloud import CloudSettings
 from pace_ros.study.evaluation import snapshot, worker
 from pace_ros.study.evaluation.arms import ARMS, ROBOT
 from pace_ros.study.evaluation.campaign import merge
@@ -35,13 +34,12 @@ from pace_ros.study.evaluation.cell import Cell
 from pace_ros.study.evaluation.columns import COLUMNS
 from pace_ros.study.evaluation.laboratory import Laboratory
 from pace_ros.study.evaluation.streams import Sizes, requests_of
-from pace_ros.study.evaluation.trial import Overdue
 from pace_ros.study.evaluation.virtual_run import MEASURED, Conditions, Job, perform
+from pace_ros.study.refusal import Refusal
 from pace_ros.study.spot import AGREEMENT, SpotError, compared, spot_frame, spot_table
 from pace_ros.study.virtual.loop import EPOCH
 
-REFUSALS = (ProcessError, RobotAbsent, ConfigError, KnowledgeError, CacheFileError, CloudError, DataSetError, Overdue,
-            SpotError, OSError)
+REFUSALS = (Refusal, ProcessError, RobotAbsent, ConfigError, KnowledgeError, CacheFileError, OSError)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pace_ros.config import Config
-from pace_ros.settings import ConfigError, value_of, with_values
+from pace_ros.settings import value_of, with_values
 from pace_ros.study import false_hits, load_anchors
 from pace_ros.study.hit_labels import LEVELS, Labelled, labelled
 from pace_ros.study.load_anchors import Anchors, TooLittle
@@ -62,20 +62,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Propose, show and write. 0, or 2 after one sentence where nothing can be proposed, read or written."""
-    try:
-        if not 0.0 < options.false_hit_rate < 1.0:
-            raise SourceError(f'--false-hit-rate must be between 0 and 1, not {options.false_hit_rate:g}')  # noqa: TRY301
-        found = calibrate(read_selected(options), options.false_hit_rate, options.labels)
-        if not found.values:
-            raise SourceError(f'nothing can be proposed. {" ".join(found.sentences)}')  # noqa: TRY301
-        written = write(found, options.out, str(options.log))
-    except (SourceError, ConfigError) as error:
-        sys.stderr.write(f'study calibrate: {error}\n')
-        return 2
-    except OSError as error:
-        sys.stderr.write(f'study calibrate: {error.filename or options.out}: {error.strerror or error}\n')
-        return 2
+    """Propose, show and write; 0. Raises SourceError where nothing can be proposed, ConfigError, OSError."""
+    if not 0.0 < options.false_hit_rate < 1.0:
+        raise SourceError(f'--false-hit-rate must be between 0 and 1, not {options.false_hit_rate:g}')
+    found = calibrate(read_selected(options), options.false_hit_rate, options.labels)
+    if not found.values:
+        raise SourceError(f'nothing can be proposed. {" ".join(found.sentences)}')
+    written = write(found, options.out, str(options.log))
     show(found, Console(width=None if sys.stdout.isatty() else 120))
     for path in written:
         sys.stdout.write(f'{path}\n')

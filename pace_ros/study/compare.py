@@ -33,21 +33,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compare and show. 0, or 2 after one sentence on what cannot be compared, read or written."""
-    try:
-        a, b = (read_rows(each, columns=NEEDED) for each in (options.a, options.b))
-        table, only_a, only_b = compare(a, b, seed=options.seed, console=Console(stderr=True))
-        if not len(table):
-            raise SourceError(f'{options.a} and {options.b} have no arm at the same concurrency in common')  # noqa: TRY301
-        if options.out:
-            options.out.mkdir(parents=True, exist_ok=True)
-            table.to_csv(options.out / 'compare.csv', index=False)
-    except SourceError as error:
-        sys.stderr.write(f'study compare: {error}\n')
-        return 2
-    except OSError as error:
-        sys.stderr.write(f'study compare: {error.filename or options.out}: {error.strerror or error}\n')
-        return 2
+    """Compare and show; 0. Raises SourceError for what cannot be compared, OSError."""
+    a, b = (read_rows(each, columns=NEEDED) for each in (options.a, options.b))
+    table, only_a, only_b = compare(a, b, seed=options.seed, console=Console(stderr=True))
+    if not len(table):
+        raise SourceError(f'{options.a} and {options.b} have no arm at the same concurrency in common')
+    if options.out:
+        options.out.mkdir(parents=True, exist_ok=True)
+        table.to_csv(options.out / 'compare.csv', index=False)
     console = Console(width=None if sys.stdout.isatty() else 150)
     show(table, console)
     for name, cells in ((options.a, only_a), (options.b, only_b)):

@@ -16,11 +16,9 @@ from rich.markup import escape
 from rich.progress import track
 from rich.table import Table
 
-from pace_ros.settings import ConfigError
 from pace_ros.study.gate_summary import summary
 from pace_ros.study.load_log import add_selection, read_selected
 from pace_ros.study.router_replay import MODES, TRIGGERS, Replay, gate_config, replay
-from pace_ros.study.sessions import SourceError
 from pace_ros.study.statistics.interval import shown
 
 WIDTH = 150  # columns where no terminal says how many it has
@@ -39,20 +37,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Replay and show. 0, or 2 after one sentence on what cannot be read or written."""
-    try:
-        config = gate_config(requests=options.requests, seconds=options.seconds, literal=options.literal)
-        sessions = read_selected(options)
-        terminal = Console(stderr=True)
-        played = [replay(each, config) for each in
-                  track(sessions, 'replaying', console=terminal, transient=True, disable=not terminal.is_terminal)]
-        written = write(played, options.out) if options.out else []
-    except (SourceError, ConfigError) as error:
-        sys.stderr.write(f'study gate: {error}\n')
-        return 2
-    except OSError as error:
-        sys.stderr.write(f'study gate: {error.filename or options.out}: {error.strerror or error}\n')
-        return 2
+    """Replay and show; 0. Raises SourceError, ConfigError, OSError."""
+    config = gate_config(requests=options.requests, seconds=options.seconds, literal=options.literal)
+    sessions = read_selected(options)
+    terminal = Console(stderr=True)
+    played = [replay(each, config) for each in
+              track(sessions, 'replaying', console=terminal, transient=True, disable=not terminal.is_terminal)]
+    written = write(played, options.out) if options.out else []
     show(played, Console(width=None if sys.stdout.isatty() else WIDTH))
     for path in written:
         sys.stdout.write(f'{path}\n')

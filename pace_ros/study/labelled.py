@@ -11,9 +11,10 @@ import numpy as np
 from pace_ros.embedding import DegenerateText, Embedder, Vector
 from pace_ros.language import language
 from pace_ros.retrieval.files import read_knowledge
+from pace_ros.study.refusal import Refusal
 
 
-class DataError(ValueError):
+class DataError(Refusal):
     """Labelled questions that cannot be used; the message names file and line."""
 
 

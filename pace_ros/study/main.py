@@ -6,6 +6,8 @@ import importlib
 import sys
 from collections.abc import Mapping
 
+from pace_ros.study.refusal import refusing
+
 COMMANDS: Mapping[str, tuple[str, str]] = {
     'run': ('pace_ros.study.evaluation.tool', 'run parts of the evaluation, or go on where it was stopped'),
     'report': ('pace_ros.study.results.tool', 'tables, figures and one HTML page of a run'),
@@ -18,7 +20,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     'cloud': ('pace_ros.study.cloud.tool', 'the simulated cloud as a server on this machine'),
     'fillers': ('pace_ros.study.virtual.measure_fillers', 'measure the filler model, for virtual time'),
 }
-"""Modules with ``add_arguments(parser)`` and ``run(options) -> exit code``, imported when they are asked for."""
+"""Modules with ``add_arguments(parser)`` and ``run(options) -> exit code``, imported when they are asked for. What they
+raise of ``refusing`` becomes one sentence."""
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -31,8 +34,9 @@ def main(argv: list[str] | None = None) -> None:
         if words[:1] == [name]:
             importlib.import_module(module).add_arguments(command)
     options = parser.parse_args(words)
+    run = importlib.import_module(COMMANDS[options.command][0]).run
     try:
-        code = importlib.import_module(COMMANDS[options.command][0]).run(options)
+        code = refusing(f'study {options.command}', lambda: run(options))
     except KeyboardInterrupt:
         sys.stderr.write('interrupted\n')
         code = 130

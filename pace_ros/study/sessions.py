@@ -10,6 +10,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from pace_ros.clock import seconds
+from pace_ros.study.refusal import Refusal
 from pace_ros.turn import Arm, Content, Modality, Outcome, Path, Source, TurnRecord
 
 log = logging.getLogger(__name__)
@@ -21,7 +22,7 @@ _GATES = {1: 'adaptive', 2: 'static'}
 _BAG_TYPES = ('pace_msgs/msg/Turn', 'pace_msgs/msg/Onset', 'pace_msgs/msg/Utterance')
 
 
-class SourceError(ValueError):
+class SourceError(Refusal):
     """A log or bag that cannot be read; the sentence names it."""
 
 

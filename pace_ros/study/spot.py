@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from pace_ros.study.refusal import Refusal
 from pace_ros.study.report_tables import DASH, seconds, share
 from pace_ros.study.statistics.interval import Interval
 from pace_ros.study.statistics.measured import measured
@@ -31,7 +31,7 @@ REAL, VIRTUAL, AGREEMENT = 'cells/spot-*.parquet', 'spot/*/virtual.parquet', 'sp
 """Where `spot_check` keeps the rows of both runs, and what came out."""
 
 
-class SpotError(ValueError):
+class SpotError(Refusal):
     """Two runs that cannot be compared; the message says why."""
 
 
@@ -246,12 +246,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print where both runs agree and where not, and keep it as spot/agreement.csv. 2 after one sentence."""
-    try:
-        agreements = compared(*read_runs(options.study))
-        spot_frame(agreements).to_csv(options.study / AGREEMENT, index=False)
-    except (SpotError, OSError) as error:
-        sys.stderr.write(f'study spot: {error}\n')
-        return 2
+    """Print where both runs agree and where not, and keep it as spot/agreement.csv; 0. Raises SpotError, OSError."""
+    agreements = compared(*read_runs(options.study))
+    spot_frame(agreements).to_csv(options.study / AGREEMENT, index=False)
     Console(highlight=False).print(spot_table(agreements))
     return 0

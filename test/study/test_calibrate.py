@@ -22,6 +22,7 @@ from pace_ros.study.hit_labels import Labelled, labelled
 from pace_ros.study.load_anchors import TooLittle
 from pace_ros.study.load_anchors import propose as propose_anchors
 from pace_ros.study.load_log import Session, read_load
+from pace_ros.study.refusal import refusing
 from pace_ros.study.router_replay import gate_config, replay
 from pace_ros.study.sessions import SourceError
 from pace_ros.study.statistics import proportion
@@ -211,7 +212,8 @@ def test_what_allows_nothing_is_refused_in_a_sentence(
     tmp_path: FilePath, capsys: pytest.CaptureFixture[str], words: tuple[object, ...], sentence: str
 ) -> None:
     log = write_log(tmp_path / 'turns.jsonl', [turn('a', 2.0)])
-    assert calibrate.run(options(log, *words, '--out', tmp_path / 'out')) == 2
+    asked = options(log, *words, '--out', tmp_path / 'out')
+    assert refusing('study calibrate', lambda: calibrate.run(asked)) == 2
     said = capsys.readouterr().err
     assert said.startswith('study calibrate: ')
     assert sentence in said

@@ -12,6 +12,7 @@ from study_rows import run_of
 
 from pace_ros.study import compare
 from pace_ros.study.cell_comparison import MEASURES, same_requests
+from pace_ros.study.refusal import refusing
 
 
 def options(*words: object) -> argparse.Namespace:
@@ -110,7 +111,7 @@ def test_what_cannot_be_compared_is_one_sentence(tmp_path: FilePath, capsys: pyt
         run.to_parquet(tmp_path / name / 'requests.parquet')
     for other, sentence in (('b', 'no arm at the same concurrency'), ('c', 'there is no column part'),
                             ('d', 'no such file')):
-        assert compare.run(options(tmp_path / 'a', tmp_path / other)) == 2
+        assert refusing('study compare', lambda b=other: compare.run(options(tmp_path / 'a', tmp_path / b))) == 2
         said = capsys.readouterr().err
         assert sentence in said
         assert said.count('\n') == 1

@@ -17,6 +17,7 @@ from study_sessions import NOON, turn, write_bag, write_log
 from pace_ros.study import gate_replay
 from pace_ros.study.gate_summary import changes, summary
 from pace_ros.study.load_log import Session, read_load
+from pace_ros.study.refusal import refusing
 from pace_ros.study.router_replay import Replay, gate_config, replay
 from pace_ros.study.sessions import SourceError
 from pace_ros.turn import Path
@@ -181,7 +182,8 @@ def test_what_cannot_be_replayed_is_one_sentence(
     write_log(tmp_path / 'turns.jsonl', [turn('a', 2.0)])
     pd.DataFrame({'x': [1]}).to_parquet(tmp_path / 'other.parquet')
     (tmp_path / 'broken.parquet').write_text('no')
-    assert gate_replay.run(options(tmp_path / str(words[0]), *words[1:])) == 2
+    asked = options(tmp_path / str(words[0]), *words[1:])
+    assert refusing('study gate', lambda: gate_replay.run(asked)) == 2
     said = capsys.readouterr().err
     assert said.startswith('study gate: ')
     assert sentence in said

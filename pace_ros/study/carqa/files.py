@@ -12,6 +12,7 @@ from pace_ros.packaged import MissingPackage
 from pace_ros.retrieval import KnowledgeEntry
 from pace_ros.study.carqa.generation import VERSION, CarQA
 from pace_ros.study.datasets.question import Change, DataSet, Question
+from pace_ros.study.refusal import Refusal
 
 SEEDS, VARIANTS, PARAPHRASES = 'seeds.jsonl', 'variants.jsonl', 'paraphrases.jsonl'
 KNOWLEDGE, CHANGES, VOLATILE, NAMES = 'knowledge.jsonl', 'changes.jsonl', 'volatile.jsonl', 'names.yaml'
@@ -19,7 +20,7 @@ ORIGIN, TEMPLATES = 'origin.json', 'templates'
 _NAMES_HEAD = '# Product names of CarQA with their spellings, by kind. All are invented.\n'
 
 
-class CarQAError(RuntimeError):
+class CarQAError(Refusal):
     """Files of CarQA that cannot be used; the message names what is at fault."""
 
 

@@ -9,13 +9,14 @@ from typing import Any
 import yaml
 
 from pace_ros.study.carqa.values import Spec
+from pace_ros.study.refusal import Refusal
 
 LANGUAGES = ('zh', 'en')
 _LOADER = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 _FAMILY_FIELDS = {'kind', 'named', 'entities', 'parts', 'values', 'aspects'}
 
 
-class TemplateError(ValueError):
+class TemplateError(Refusal):
     """A file of templates that cannot be used; the message names file and field."""
 
 

@@ -7,16 +7,13 @@ study carqa --samples 20     questions of the shipped files with answers and all
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pace_ros import packaged
 from pace_ros.config_levels import Embedding
-from pace_ros.embedding import Embedder, EmbeddingError, open_embedder
-from pace_ros.facts import AntonymError
-from pace_ros.packaged import MissingPackage
-from pace_ros.study.carqa import SEED, CarQAError, TemplateError, dedup, files, generate, load
+from pace_ros.embedding import Embedder, open_embedder
+from pace_ros.study.carqa import SEED, CarQAError, dedup, files, generate, load
 from pace_ros.study.carqa.card import card, samples
 from pace_ros.study.carqa.generation import candidates
 from pace_ros.study.carqa.templates import read_templates
@@ -33,21 +30,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do it; 0 if all is well, 1 for a difference, 2 for what cannot be done."""
-    try:
-        if options.samples is not None:
-            if options.samples < 1:
-                raise CarQAError(f'--samples must be at least 1, not {options.samples}')  # noqa: TRY301
-            print(samples(load(options.folder), options.samples, options.seed))  # noqa: T201  what was asked for
-            return 0
-        if options.check:
-            return _report(check(options.folder or files.shipped(), open_embedder(Embedding())))
-        if options.folder is None:
-            raise CarQAError('name a folder to write to, or --check, or --samples N')  # noqa: TRY301
-        write(options.folder, options.seed, open_embedder(Embedding()))
-    except (CarQAError, TemplateError, AntonymError, MissingPackage, EmbeddingError, OSError) as error:
-        print(f'study carqa: {str(error).rstrip(".")}.', file=sys.stderr)  # noqa: T201
-        return 2
+    """Do it; 0 if all is well, 1 for a difference.
+
+    Raises CarQAError, TemplateError, AntonymError, MissingPackage, EmbeddingError, OSError.
+    """
+    if options.samples is not None:
+        if options.samples < 1:
+            raise CarQAError(f'--samples must be at least 1, not {options.samples}.')
+        print(samples(load(options.folder), options.samples, options.seed))  # noqa: T201  what was asked for
+        return 0
+    if options.check:
+        return _report(check(options.folder or files.shipped(), open_embedder(Embedding())))
+    if options.folder is None:
+        raise CarQAError('name a folder to write to, or --check, or --samples N.')
+    write(options.folder, options.seed, open_embedder(Embedding()))
     return 0
 
 

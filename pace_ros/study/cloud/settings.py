@@ -10,6 +10,7 @@ from typing import ParamSpec, TypeVar
 import yaml
 
 from pace_ros.settings import ConfigError, setting, settings_of, with_values
+from pace_ros.study.refusal import Refusal
 
 P = ParamSpec('P')
 T = TypeVar('T')
@@ -17,7 +18,7 @@ REFUSED = 'refused'
 UNAVAILABLE = 'unavailable'
 
 
-class CloudError(ValueError):
+class CloudError(Refusal):
     """A setting of the simulated cloud that cannot be used; the message names it."""
 
 

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 import yaml
@@ -78,18 +77,14 @@ def _anchor(text: str) -> tuple[float, float]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serve until interrupted; prints the base URL once it listens. 2 for what cannot be served."""
+    """Serve until interrupted; prints the base URL once it listens. Raises CloudError, DataSetError."""
+    settings = settings_of(options)
+    if not 0 <= options.port <= 65_535:
+        raise CloudError(f'A port is from 0 to 65535, not {options.port}.')
+    data = load(options.dataset, options.data)
+    cloud = SimulatedCloud(Answers(data, World(data)), settings, seed=options.seed)
     try:
-        settings = settings_of(options)
-        if not 0 <= options.port <= 65_535:
-            raise CloudError(f'A port is from 0 to 65535, not {options.port}.')
-        data = load(options.dataset, options.data)
-        cloud = SimulatedCloud(Answers(data, World(data)), settings, seed=options.seed)
         serve(cloud, options.port, lambda url: print(url, flush=True))  # noqa: T201  what a caller waits for
-    except ValueError as error:
-        print(error, file=sys.stderr)  # noqa: T201
-        return 2
     except OSError as error:
-        print(f'The simulated cloud cannot listen on port {options.port}: {error.strerror}.', file=sys.stderr)  # noqa: T201
-        return 2
+        raise CloudError(f'The simulated cloud cannot listen on port {options.port}: {error.strerror}.') from error
     return 0

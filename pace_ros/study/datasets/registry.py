@@ -1,4 +1,4 @@
-"""Data sets by name: our own CarQA, public files in a folder of the caller's, or a file of one's own."""
+"""Data sets by name: our own CarQA, public files in a folder of the caller's, a file of one's own, another CarQA."""
 from __future__ import annotations
 
 import os
@@ -25,20 +25,28 @@ NAMES = (*GENERATED, *PUBLIC)
 
 
 def load(name_or_path: str, folder: Path | None = None) -> DataSet:
-    """A data set by its name, or from a ``.jsonl`` file of one's own (fields: see ``own``).
+    """A data set by its name, from a ``.jsonl`` file of one's own (fields: see ``own``), or from a folder that ``study
+    carqa`` wrote.
 
     Public files are looked for in ``folder``, or where the environment variable PACE_STUDY_DATA says, there first in
-    a folder named after the data set. Raises DataSetError.
+    a folder named after the data set. Raises DataSetError, or CarQAError.
     """
     if name_or_path in GENERATED:
-        data: DataSet = getattr(import_module('pace_ros.study.carqa'), GENERATED[name_or_path])()
-        return data
+        return _generated(GENERATED[name_or_path])
     if name_or_path in PUBLIC:
         return PUBLIC[name_or_path](_folder(name_or_path, folder))
     path = Path(name_or_path)
     if path.suffix == '.jsonl':
         return own.load(path)
-    raise DataSetError(f"there is no data set '{name_or_path}': give a .jsonl file or one of {', '.join(NAMES)}.")
+    if path.is_dir():
+        return _generated(GENERATED['carqa'], path)
+    raise DataSetError(f"there is no data set '{name_or_path}': give a .jsonl file, a folder that 'study carqa' wrote, "
+                       f"or one of {', '.join(NAMES)}.")
+
+
+def _generated(name: str, folder: Path | None = None) -> DataSet:
+    data: DataSet = getattr(import_module('pace_ros.study.carqa'), name)(folder)
+    return data
 
 
 def _folder(name: str, folder: Path | None) -> Path:

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from pace_ros.language import is_blank, is_encodable
+from pace_ros.study.refusal import Refusal
 
 
-class DataSetError(ValueError):
+class DataSetError(Refusal):
     """A data set that cannot be used; the message names file and field."""
 
 

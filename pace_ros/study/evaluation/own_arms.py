@@ -15,12 +15,13 @@ import yaml
 from pace_ros.config import Config
 from pace_ros.settings import ConfigError
 from pace_ros.study.evaluation.arms import ARMS, Arm
+from pace_ros.study.refusal import Refusal
 
 FROM = 'from'
 _NAME = re.compile(r'[\w.-]+')
 
 
-class ArmError(ValueError):
+class ArmError(Refusal):
     """An arm that cannot be used; the message names it."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from pace_ros.config import Config
@@ -13,13 +14,14 @@ from pace_ros.study.evaluation import arms as table
 from pace_ros.study.evaluation.cell import PARTS, RAMP, Cell
 from pace_ros.study.evaluation.own_arms import arm_of
 from pace_ros.study.evaluation.streams import Sizes
+from pace_ros.study.refusal import Refusal
 
 CONCURRENCIES = (1.0, 4.0, 8.0, 16.0, 32.0)
 FEW = (4.0, 16.0)  # of the parts that need no more
 VOLATILE = 'carqa-volatile'
 
 
-class PlanError(ValueError):
+class PlanError(Refusal):
     """A study that cannot be run as asked; the message says why."""
 
 
@@ -55,6 +57,9 @@ class Plan:
             raise PlanError('A study needs seeds of at least 0, and concurrencies above 0.')
         if self.sizes.warm_up < 0 or min(self.sizes.measured, self.sizes.transfer_measured) < 1:
             raise PlanError('A cell needs at least one measured request, and a warm-up of at least 0.')
+        stems = [Path(name).stem for name in {self.dataset, *self.transfer, VOLATILE}]
+        if len(set(stems)) < len(stems):
+            raise PlanError('Two data sets of one name: rename one, since runs are kept under it.')
         if not self.cells():
             raise PlanError(f'No part of {", ".join(self.parts)} has an arm of {", ".join(self.arms)}.')
 

@@ -5,7 +5,6 @@ import argparse
 import dataclasses
 import os
 import sys
-from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from rich.console import Console
@@ -19,24 +18,15 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from pace_ros.packaged import MissingPackage
-from pace_ros.settings import ConfigError
-from pace_ros.study.carqa import CarQAError
-from pace_ros.study.cloud import CloudError, CloudSettings
+from pace_ros.study.cloud import CloudSettings
 from pace_ros.study.cloud.regimes import REGIMES
-from pace_ros.study.datasets.rows import DataSetError
 from pace_ros.study.evaluation.campaign import Campaign
 from pace_ros.study.evaluation.cell import PARTS
-from pace_ros.study.evaluation.own_arms import ArmError, read_arms
+from pace_ros.study.evaluation.own_arms import read_arms
 from pace_ros.study.evaluation.plan import CONCURRENCIES, Plan, PlanError
 from pace_ros.study.evaluation.streams import Sizes
-from pace_ros.study.evaluation.trial import Overdue
 from pace_ros.study.evaluation.virtual_run import FIXED, MEASURED, REAL
-from pace_ros.study.gptcache import GptCacheUnusable
-from pace_ros.study.workload.traces import TraceError
 
-REFUSALS = (ArmError, PlanError, TraceError, CloudError, ConfigError, DataSetError, CarQAError, Overdue,
-            GptCacheUnusable, MissingPackage, BrokenProcessPool)
 ALIASES = {'gate': 'steady'}
 
 
@@ -50,7 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--costs', choices=(MEASURED, FIXED), default=MEASURED,
                         help='virtual time: what computing costs; fixed is the same on every machine '
                              '(default: %(default)s)')
-    parser.add_argument('--dataset', default='carqa', help='or a .jsonl file of your own (default: %(default)s)')
+    parser.add_argument('--dataset', default='carqa',
+                        help='or a .jsonl file of your own, or a folder that `study carqa` wrote (default: %(default)s)')
     parser.add_argument('--transfer', nargs='*', metavar='NAME', help='data sets of the part transfer')
     parser.add_argument('--data', type=Path, metavar='DIR', help='where public data sets lie')
     parser.add_argument('--language', choices=('zh', 'en'), default='zh', help='(default: %(default)s)')
@@ -73,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run what is missing. 0, or 2 after one sentence on what is wrong."""
+    """Run what is missing; 0. Raises a Refusal of what is asked for, ConfigError, OSError."""
     console = Console(stderr=True)
     bar = Progress(
         TextColumn('{task.description}'), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
@@ -87,16 +78,9 @@ def run(options: argparse.Namespace) -> int:
         if total:
             bar.update(tasks[name], completed=done)
 
-    try:
-        campaign = Campaign(options.out, plan_of(options), workers=options.workers, data=options.data)
-        with bar:
-            table = campaign.run(progress)
-    except REFUSALS as error:
-        sys.stderr.write(f'study run: {error}\n')
-        return 2
-    except OSError as error:
-        sys.stderr.write(f'study run: {error.filename or options.out}: {error.strerror or error}\n')
-        return 2
+    campaign = Campaign(options.out, plan_of(options), workers=options.workers, data=options.data)
+    with bar:
+        table = campaign.run(progress)
     sys.stdout.write(f'{table}\n')
     return 0
 

@@ -17,6 +17,7 @@ from pace_ros.study.evaluation.cell import Cell
 from pace_ros.study.evaluation.columns import COLUMNS, from_record
 from pace_ros.study.evaluation.engines import Engine
 from pace_ros.study.judging.reference import ReferenceJudge
+from pace_ros.study.refusal import Refusal
 from pace_ros.study.workload.request import Request
 from pace_ros.turn import TurnRecord, Utterance
 
@@ -24,7 +25,7 @@ Row = dict[str, Any]
 PATIENCE = 120.0  # s after the last request in which every turn must have ended
 
 
-class Overdue(RuntimeError):
+class Overdue(Refusal):
     """A turn that has not ended long after its deadlines."""
 
 

@@ -19,6 +19,7 @@ from pace_ros.llm import Exchange
 from pace_ros.study.carqa import CarQAError
 from pace_ros.study.carqa import load as load_carqa
 from pace_ros.study.datasets.question import DataSet, Question
+from pace_ros.study.refusal import Refusal
 
 Row = Mapping[str, Any]
 LEXICON = packaged.config_dir() / 'lexicon'
@@ -26,7 +27,7 @@ NOISE = ('asr_en', 'keyboard_en', 'back_translated_en')
 SAME_VENUE = ('same_slot_wording', 'other_slot')  # kinds of pairs labelled as asked of one venue
 
 
-class Unavailable(RuntimeError):
+class Unavailable(Refusal):
     """A set that cannot be had here; the message names it and says why."""
 
 

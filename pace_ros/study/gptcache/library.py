@@ -10,13 +10,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
+from pace_ros.study.refusal import Refusal
+
 NEEDED = {'gptcache': 'gptcache', 'cachetools': 'cachetools', 'requests': 'requests', 'sqlalchemy': 'SQLAlchemy',
           'faiss': 'faiss-cpu'}
 """Modules the library imports on the way that is gone here, with their packages."""
 PICKLE = Path('data_map.txt')  # of the working directory; the library unpickles it when it is imported
 
 
-class GptCacheUnusable(RuntimeError):
+class GptCacheUnusable(Refusal):
     """The library cannot be used here; the message says what is missing or in the way."""
 
 

@@ -16,7 +16,7 @@ from rich.progress import Progress
 from pace_ros.clock import SystemClock
 from pace_ros.config_levels import L2
 from pace_ros.llm import ChatClient, Endpoint, endpoint_of
-from pace_ros.packaged import MissingPackage, config_dir
+from pace_ros.packaged import config_dir
 from pace_ros.settings import ConfigError
 from pace_ros.study.judging.blinding import Blinded, blinded
 from pace_ros.study.judging.calibration import calibrate
@@ -52,15 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, transport: httpx.AsyncBaseTransport | None = None) -> int:
-    """Run the command: 0 done, 1 stopped before the end, 2 for bad input. ``transport`` replaces the network."""
-    try:
-        rows = _rows(options.run / REQUESTS)
-        if options.human is not None:
-            return _compare(options, rows)
-        return _judge(options, rows, transport)
-    except (JudgingError, ConfigError, MissingPackage) as error:
-        print(f'study judge: {error}', file=sys.stderr)  # noqa: T201 - the answer of a command
-        return 2
+    """Run the command: 0 done, 1 stopped before the end. ``transport`` replaces the network.
+
+    Raises JudgingError, ConfigError, MissingPackage.
+    """
+    rows = _rows(options.run / REQUESTS)
+    return _judge(options, rows, transport) if options.human is None else _compare(options, rows)
 
 
 def judge_endpoint(base_url: str, model: str, environment: Mapping[str, str]) -> Endpoint:

@@ -9,11 +9,12 @@ from typing import Any
 import yaml
 
 from pace_ros.packaged import config_dir
+from pace_ros.study.refusal import Refusal
 
 NOT_AT_HAND = "–: the paper's text was not at hand."
 
 
-class PublishedError(ValueError):
+class PublishedError(Refusal):
     """The file of published numbers cannot be read."""
 
 

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pace_ros.study.judging.error import JudgingError
 from pace_ros.study.judging.verdict_file import NAME as VERDICTS
 from pace_ros.study.judging.verdict_file import read_verdicts
 from pace_ros.study.load_log import REQUESTS, read_rows
+from pace_ros.study.refusal import Refusal
 from pace_ros.study.results.arms_order import in_order
 from pace_ros.study.results.hit_kinds import hit_kinds
 from pace_ros.study.results.published import Published
-from pace_ros.study.sessions import SourceError
 from pace_ros.study.workload.request import WARM_UP
 
 PARTS = ('campaign', 'cold', 'steady', 'ramp', 'volatility', 'transfer', 'spot')
@@ -32,7 +31,7 @@ _FLAGS = ('filler_launched', 'filler_shown', 'stale_reject', 'stale', 'cache_err
 _WORDS = ('filler_conflict', 'gate', 'hedge')
 
 
-class ResultsError(ValueError):
+class ResultsError(Refusal):
     """A run cannot be read; the message says which file and why."""
 
 
@@ -64,12 +63,12 @@ class Results:
 
 
 def read(folder: Path, numbers: Published) -> Results:
-    """Read DIR/requests.parquet and, if there, DIR/plan.json and DIR/verdicts.jsonl. Raises ResultsError."""
-    try:
-        frame = read_rows(folder / REQUESTS, columns=_NEEDED)
-        verdicts = read_verdicts(folder / VERDICTS)
-    except (SourceError, JudgingError) as error:
-        raise ResultsError(str(error)) from error
+    """Read DIR/requests.parquet and, if there, DIR/plan.json and DIR/verdicts.jsonl.
+
+    Raises ResultsError, SourceError, JudgingError.
+    """
+    frame = read_rows(folder / REQUESTS, columns=_NEEDED)
+    verdicts = read_verdicts(folder / VERDICTS)
     scores = {name: each.score for name, each in verdicts.items() if each.score is not None}
     return replace(prepared(frame, _plan(folder / 'plan.json'), numbers), scores=scores)
 

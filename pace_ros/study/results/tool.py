@@ -15,11 +15,10 @@ from rich.table import Table as Grid
 from pace_ros.study.formats import formats_of
 from pace_ros.study.results.headlines import headlines
 from pace_ros.study.results.methods import markdown
-from pace_ros.study.results.published import PublishedError, published
-from pace_ros.study.results.rows import Results, ResultsError, read
+from pace_ros.study.results.published import published
+from pace_ros.study.results.rows import Results, read
 from pace_ros.study.results.tables import all_tables
 from pace_ros.study.results.words import Table, begins, is_numeric
-from pace_ros.study.statistics import StatisticsError
 
 FORMATS = ('terminal', 'csv', 'png', 'svg', 'html')
 _WIDTH = 200  # columns where no terminal says how many it has
@@ -36,18 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Make the report. 0, or 2 after one sentence on what cannot be read or written."""
-    folder = options.out or options.folder / 'report'
-    try:
-        results = read(options.folder, published(options.published))
-        written = write(results, options.format, folder)
-    except (ResultsError, PublishedError, StatisticsError) as error:
-        sys.stderr.write(f'study report: {error}\n')
-        return 2
-    except OSError as error:
-        sys.stderr.write(f'study report: {error.filename or folder}: {error.strerror or error}\n')
-        return 2
-    for path in written:
+    """Make the report; 0. Raises ResultsError, PublishedError, StatisticsError, OSError."""
+    results = read(options.folder, published(options.published))
+    for path in write(results, options.format, options.out or options.folder / 'report'):
         sys.stdout.write(f'{path}\n')
     return 0
 

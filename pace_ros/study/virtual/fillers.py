@@ -11,9 +11,10 @@ from pathlib import Path
 from pace_ros import packaged
 from pace_ros.filler import FillerFailed, FillerJob, PhraseBook
 from pace_ros.language import language
+from pace_ros.study.refusal import Refusal
 
 
-class LatencyFileError(ValueError):
+class LatencyFileError(Refusal):
     """A file of latencies that cannot be used; the message names it."""
 
 

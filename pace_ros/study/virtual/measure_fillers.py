@@ -15,7 +15,7 @@ from pace_ros.language import language
 from pace_ros.places import or_packaged
 from pace_ros.study.datasets.question import DataSet
 from pace_ros.study.datasets.registry import load
-from pace_ros.study.datasets.rows import DataSetError
+from pace_ros.study.virtual.fillers import LatencyFileError
 
 LONGEST = 30.0  # s a generation may take
 
@@ -28,16 +28,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure and write. 0, or 2 after one sentence on what is wrong."""
-    settings = Config().filler
+    """Measure and write; 0. Raises DataSetError, LatencyFileError, MissingPackage, ImportError, OSError."""
+    if options.count < 1:
+        raise LatencyFileError(f'at least one generation must be measured, not {options.count}')
+    options.out.touch()  # what cannot be written is told before anything is measured
     try:
-        options.out.touch()  # what cannot be written is told before anything is measured
         seconds = _seconds(load(options.dataset), options.count)
-        fields = {'machine': f'{platform.machine()}, {settings.threads} thread', 'seconds': seconds}
-        options.out.write_text(json.dumps(fields) + '\n', encoding='utf-8')
-    except (DataSetError, FillerFailed, ImportError, OSError, TimeoutError, packaged.MissingPackage) as error:
-        sys.stderr.write(f'study fillers: {error}\n')
-        return 2
+    except (FillerFailed, TimeoutError) as error:
+        raise LatencyFileError(f'the filler model failed: {error}') from error
+    fields = {'machine': f'{platform.machine()}, {Config().filler.threads} thread', 'seconds': seconds}
+    options.out.write_text(json.dumps(fields) + '\n', encoding='utf-8')
     for name, values in seconds.items():
         middle = sorted(values)[len(values) // 2]
         sys.stdout.write(f'{name}: median {middle:.3f} s, longest {max(values):.3f} s of {len(values)}\n')
@@ -49,8 +49,6 @@ def _seconds(data: DataSet, count: int) -> dict[str, list[float]]:
     settings = Config().filler
     book = PhraseBook.read(or_packaged(settings.phrases_file, 'fillers.yaml'), settings.max_chars)
     languages = sorted({language(each.locale) for each in data.seeds})
-    if count < 1:
-        raise FillerFailed(f'at least one generation must be measured, not {count}')
     fillers = LlamaFillers(packaged.small_chat_model(), settings, book)
     try:
         return {name: measured(fillers, data, name, count) for name in languages}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pace_ros.study.refusal import Refusal
 from pace_ros.study.workload.arrivals import Arrival, Times, labelled, rate
 
 _EPOCH = np.datetime64(0, 's')
@@ -16,7 +17,7 @@ _SHIFT = 5
 """Keeps these draws apart from others of the same seed."""
 
 
-class TraceError(ValueError):
+class TraceError(Refusal):
     """A trace that cannot be used; the message names file, line and field."""
 
 

@@ -9,12 +9,13 @@ import pytest
 from pace_ros.study.carqa import SEED, files, tool
 from pace_ros.study.carqa.generation import candidates
 from pace_ros.study.carqa.templates import read_templates
+from pace_ros.study.refusal import refusing
 
 
 def run(*words: str) -> int:
     parser = argparse.ArgumentParser()
     tool.add_arguments(parser)
-    return tool.run(parser.parse_args(words))
+    return refusing('study carqa', lambda: tool.run(parser.parse_args(words)))
 
 
 def test_samples_show_both_languages_with_answers(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from pace_ros.study.cloud import CloudError, CloudSettings, regime, tool
+from pace_ros.study.refusal import refusing
 
 OWN = {'question': 'Who are you?', 'answer': 'I am Fan.'}
 SERVE = """
@@ -60,10 +61,14 @@ def test_bad_options_get_a_sentence(words: tuple[str, ...], said: str) -> None:
 def test_what_cannot_be_served_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / 'own.jsonl'
     path.write_text(json.dumps(OWN) + '\n')
-    assert tool.run(options('--dataset', 'nothing')) == 2
-    assert tool.run(options('--port', '70000', '--dataset', str(path))) == 2
+
+    def refused(*words: str) -> bool:
+        return refusing('study cloud', lambda: tool.run(options(*words))) == 2
+
+    assert refused('--dataset', 'nothing')
+    assert refused('--port', '70000', '--dataset', str(path))
     with socket.create_server(('127.0.0.1', 0)) as taken:
-        assert tool.run(options('--port', str(taken.getsockname()[1]), '--dataset', str(path))) == 2
+        assert refused('--port', str(taken.getsockname()[1]), '--dataset', str(path))
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 3
     assert "'nothing'" in lines[0]

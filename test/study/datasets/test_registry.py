@@ -1,10 +1,13 @@
 """Data sets by name, from the caller's folder, and the public ones where they lie."""
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
+from pace_ros.study.carqa import CarQAError
+from pace_ros.study.carqa.files import shipped
 from pace_ros.study.datasets import FOLDER, NAMES, DataSetError, World, load
 from pace_ros.study.workload import steady, stream
 
@@ -25,8 +28,17 @@ def test_the_folder_comes_from_the_caller_or_the_environment(tmp_path: Path, mon
 
 def test_an_unknown_name_is_told_the_known_ones() -> None:
     assert NAMES == ('carqa', 'carqa-volatile', 'cmrc2018', 'dureader', 'xquad', 'banking77', 'crosswoz', 'evergreen')
-    with pytest.raises(DataSetError, match=r"there is no data set 'squad': give a \.jsonl file or one of carqa, "):
+    with pytest.raises(DataSetError, match=r"no data set .squad.: give a \.jsonl file, a folder .*, or one of "):
         load('squad')
+
+
+def test_a_folder_that_carqa_wrote_is_a_data_set(tmp_path: Path) -> None:
+    mine = tmp_path / 'mine'
+    shutil.copytree(shipped(), mine)
+    assert load(str(mine)).seeds == load('carqa').seeds
+    assert load(str(mine)).names_file == mine / 'names.yaml'
+    with pytest.raises(CarQAError, match=r'seeds\.jsonl cannot be read'):
+        load(str(tmp_path))
 
 
 @pytest.mark.parametrize(('name', 'meanings'), [

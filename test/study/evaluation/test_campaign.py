@@ -78,7 +78,7 @@ def test_a_study_runs_is_resumed_and_is_the_same_to_the_byte(
     (('--arms', 'admit-all'), 'No part of campaign has an arm of admit-all'),
     (('--workers', '0'), 'a worker at least'),
     (('--trace', 'none.csv', '--dataset', 'none.jsonl'), 'none.jsonl'),
-    (('--dataset', 'none.jsonl'), 'none.jsonl'),
+    (('--dataset', 'none.jsonl'), 'none.jsonl'), (('--dataset', 'here/cmrc2018.jsonl'), 'Two data sets of one name'),
 ])
 def test_what_cannot_be_run_is_refused_in_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str

@@ -20,6 +20,7 @@ from pace_ros.study.judging.llm_judge import LlmJudge, LlmVerdict, judge_setting
 from pace_ros.study.judging.rubric import Rubric, parse_score
 from pace_ros.study.judging.tool import add_arguments, judge_endpoint, run
 from pace_ros.study.judging.verdict_file import NAME, VerdictFile, read_verdicts
+from pace_ros.study.refusal import refusing
 
 ITEM = Blinded('a1', 'en-US', 'How much is the Lark?', '99,800 yuan.', 'It is 99,800 yuan.')
 RUBRIC = Rubric.read(config_dir() / 'judging')
@@ -248,11 +249,14 @@ def test_what_had_no_verdict_is_asked_again(folder: Path) -> None:
 
 
 def test_bad_input_is_one_sentence(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(command(folder)) == 2
+    def refused(options: argparse.Namespace) -> bool:
+        return refusing('study judge', lambda: run(options)) == 2
+
+    assert refused(command(folder))
     assert 'PACE_JUDGE_BASE_URL' in capsys.readouterr().err
-    assert run(command(folder / 'none', *URL)) == 2
+    assert refused(command(folder / 'none', *URL))
     assert 'requests.parquet' in capsys.readouterr().err
-    assert run(command(folder, '--base-url', 'judge')) == 2
+    assert refused(command(folder, '--base-url', 'judge'))
     assert "The judge's base URL" in capsys.readouterr().err
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from study.results.made_rows import made_rows
 
+from pace_ros.study.refusal import refusing
 from pace_ros.study.results.figures import ORDER
 from pace_ros.study.results.tool import add_arguments, run
 
@@ -23,7 +24,7 @@ PLAN = {'plan': {'time': 'fixed', 'seeds': [1, 2, 3], 'cloud': {'gap_mean': 0.03
 def report(*arguments: str | Path) -> int:
     parser = argparse.ArgumentParser()
     add_arguments(parser)
-    return run(parser.parse_args([str(each) for each in arguments]))
+    return refusing('study report', lambda: run(parser.parse_args([str(each) for each in arguments])))
 
 
 class Page(HTMLParser):
