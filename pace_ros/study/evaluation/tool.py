@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='virtual time: what computing costs; fixed is the same on every machine '
                              '(default: %(default)s)')
     parser.add_argument('--dataset', default='carqa',
-                        help='or a .jsonl file of your own, or a folder that `study carqa` wrote (default: %(default)s)')
+                        help='or a .jsonl file of your own, or a folder of `study carqa` (default: %(default)s)')
     parser.add_argument('--transfer', nargs='*', metavar='NAME', help='data sets of the part transfer')
     parser.add_argument('--data', type=Path, metavar='DIR', help='where public data sets lie')
     parser.add_argument('--language', choices=('zh', 'en'), default='zh', help='(default: %(default)s)')

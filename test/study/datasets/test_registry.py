@@ -28,7 +28,7 @@ def test_the_folder_comes_from_the_caller_or_the_environment(tmp_path: Path, mon
 
 def test_an_unknown_name_is_told_the_known_ones() -> None:
     assert NAMES == ('carqa', 'carqa-volatile', 'cmrc2018', 'dureader', 'xquad', 'banking77', 'crosswoz', 'evergreen')
-    with pytest.raises(DataSetError, match=r"no data set .squad.: give a \.jsonl file, a folder .*, or one of "):
+    with pytest.raises(DataSetError, match=r'no data set .squad.: give a \.jsonl file, a folder .*, or one of '):
         load('squad')
 
 
