@@ -31,9 +31,9 @@ from pace_ros.study.evaluation.virtual_run import FIXED
 from pace_ros.study.results.rows import read_rows
 
 CATALOGUE, VISITORS, CONCURRENCIES = 8, (101, 102), (1.0, 8.0, 32.0)
-DIRECT = ((0.38, 0.52), (0.42, 0.56), (0.46, 0.60), (0.50, 0.64), (0.54, 0.68))
-MARGINS = (0.0, 0.01, 0.02)
-CACHE = ((0.88, 0.93), (0.90, 0.95))
+DIRECT = ((0.34, 0.48), (0.38, 0.52), (0.42, 0.56), (0.46, 0.60))
+MARGINS = (0.01, 0.015, 0.02)
+CACHE = ((0.88, 0.93),)  # up to (0.90, 0.95) it makes no difference to speak of
 BASE = 'pace-static'
 
 
@@ -94,7 +94,7 @@ def main() -> None:
     parser.add_argument('--workers', type=int, default=2)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
-        table = summary(study(options.folder or Path(made), options.workers))
+        table = summary(study((options.folder or Path(made)).resolve(), options.workers))
     good = table[(table['worst'] >= 0) & (table['arm'] != BASE)]
     chosen = good['arm'].iloc[0] if len(good) else ''
     shown = Table(*(str(name) for name in table.columns), title=f'Candidates for PACE-plus, against {BASE}')

@@ -1,0 +1,73 @@
+"""The conversations that are known: where each lives, and when it ends."""
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from pace_ros.clock import Clock
+from pace_ros.serving.ledger import Account
+
+
+@dataclass
+class Conversation:
+    """``home`` is its account on the replica where it lives; ``under_way`` counts turns that run or wait for their
+    place; it ends at ``until`` (monotonic, s) unless a turn comes.
+    """
+
+    key: str
+    turns: int = 0
+    home: Account | None = None
+    under_way: int = 0
+    until: float = 0.0
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class TooMany(RuntimeError):
+    """No further conversation is taken."""
+
+
+class Conversations:
+    """By key. One turn of a conversation at a time; it ends when it is told to, or is idle for too long."""
+
+    def __init__(self, clock: Clock, *, idle: float, grace: float, most: int) -> None:
+        self._clock = clock
+        self._idle = idle
+        self._grace = grace
+        self._most = most
+        self._known: dict[str, Conversation] = {}
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __iter__(self) -> Iterator[Conversation]:
+        return iter([*self._known.values()])
+
+    def get(self, key: str) -> Conversation | None:
+        """The conversation of that key, if it is known."""
+        return self._known.get(key)
+
+    def enter(self, key: str) -> Conversation:
+        """A turn of a conversation begins; it is made if need be. Raises TooMany."""
+        conversation = self._known.get(key)
+        if conversation is None:
+            if len(self._known) >= self._most:
+                raise TooMany(f'{self._most} conversations are known, and none has ended')
+            conversation = self._known[key] = Conversation(key)
+        conversation.under_way += 1
+        return conversation
+
+    def leave(self, conversation: Conversation, *, hung_up: bool = False) -> None:
+        """A turn has ended; a client that has ``hung_up`` may have left for good."""
+        conversation.under_way -= 1
+        conversation.until = self._clock.monotonic() + (min(self._grace, self._idle) if hung_up else self._idle)
+
+    def remove(self, conversation: Conversation) -> None:
+        """It is known no more."""
+        if self._known.get(conversation.key) is conversation:
+            del self._known[conversation.key]
+
+    def over(self) -> list[Conversation]:
+        """Those that have been idle for too long."""
+        now = self._clock.monotonic()
+        return [each for each in self._known.values() if not each.under_way and each.until <= now]

@@ -1,0 +1,70 @@
+"""The gateway's counters and gauges for Prometheus, read from what it keeps anyway."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+if TYPE_CHECKING:
+    from pace_ros.serving.gateway import Gateway
+
+COUNTED = {
+    'turns': 'Turns answered to their end.', 'refused': 'Turns refused for want of room.',
+    'failed': 'Turns that ended with an error.', 'handed_over': 'KV caches moved to a decoder.',
+    'hand_overs_failed': 'Caches that were not moved: read again where they are used.',
+    'rebound': 'Turns begun again elsewhere, their replica lost before the first token.',
+    'deaths': 'Replicas lost.', 'read': 'Prompt tokens read.', 'cached': 'Prompt tokens found in a slot.',
+    'answered': 'Tokens answered.', 'drift': 'Tokens the ledger took for held and a server did not find.',
+}
+
+
+class Metrics:
+    """A collector over one gateway."""
+
+    TYPE = CONTENT_TYPE_LATEST
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(self)  # type: ignore[arg-type]  # a collector by its method
+
+    def text(self) -> bytes:
+        """In Prometheus' text format."""
+        return generate_latest(self._registry)
+
+    def collect(self) -> Iterator[Metric]:
+        """Everything as it is now."""
+        gateway = self._gateway
+        for name, what in COUNTED.items():
+            yield CounterMetricFamily(f'l2_gateway_{name}', what, value=getattr(gateway.tally, name))
+        ended = CounterMetricFamily('l2_gateway_conversations_ended', 'Conversations ended, by why.', labels=['why'])
+        for why, count in gateway.tally.ended.items():
+            ended.add_metric([why], count)
+        yield ended
+        yield GaugeMetricFamily('l2_gateway_conversations', 'Conversations known.', value=len(gateway.conversations))
+        yield GaugeMetricFamily('l2_gateway_waiting', 'Turns waiting for room.', value=gateway.seating.waiting)
+        yield GaugeMetricFamily('l2_gateway_arriving', 'Prompt tokens a second let in.',
+                                value=gateway.seating.admission.arriving())
+        yield from self._replicas()
+
+    def _replicas(self) -> Iterator[Metric]:
+        gauges = {
+            'well': 'Whether it answers.', 'kv_held': 'Tokens held, by the ledger.',
+            'kv_reserved': 'Tokens reserved for turns under way.', 'kv_capacity': 'Tokens it can hold.',
+            'slots_free': 'Slots without a conversation.', 'streams': 'Answers under way.',
+            'prompt_waiting': 'Prompt tokens waiting or being read.', 'prompt_rate': 'Prompt tokens a second, measured.',
+        }
+        families = {name: GaugeMetricFamily(f'l2_gateway_replica_{name}', what, labels=['replica'])
+                    for name, what in gauges.items()}
+        ledger = self._gateway.ledger
+        for state in self._gateway.states.values():
+            values = {
+                'well': float(state.well), 'kv_held': ledger.held(state.name), 'kv_reserved': ledger.reserved(state.name),
+                'kv_capacity': state.replica.capacity, 'slots_free': ledger.free_slots(state.name),
+                'streams': state.streams, 'prompt_waiting': state.waiting, 'prompt_rate': state.rate,
+            }
+            for name, value in values.items():
+                families[name].add_metric([state.name], value)
+        yield from families.values()

@@ -1,0 +1,24 @@
+"""Collocated serving: every replica reads and answers, a conversation stays where it began."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pace_ros.serving.placement import Placement, Policy, ReplicaView, Turn
+
+
+class Collocated(Policy):
+    """Sticky, too, but prompts are read beside the answers of others. With small batches a prompt is read in pieces
+    between their tokens: a matter of the replica's own ``-b``, not of placement.
+    """
+
+    name = 'collocated'
+
+    def place(self, turn: Turn, fleet: Sequence[ReplicaView], home: str | None) -> Placement | None:
+        """Where the least is waiting, of those with room; all replicas count, whatever their role."""
+        if home is not None:
+            return Placement(home, home)
+        fitting = [each for each in fleet if each.fits(turn.tokens)]
+        if not fitting:
+            return None
+        chosen = min(fitting, key=lambda each: (each.delay(turn.prompt), each.streams, -each.free))
+        return Placement(chosen.name, chosen.name)
