@@ -67,7 +67,7 @@ class HitRules:
         if query.scope.key is None:
             return Direct()
         margin, refused = self._config().l1.margin, dict[str, str]()
-        fit = self._fit(query, threshold - margin, refused)
+        fit = self._fit(query, threshold, margin, refused)
         score, best = next(fit, (0.0, None))
         if best is None or score < threshold:
             return Direct(refused=_listed(refused))
@@ -78,11 +78,13 @@ class HitRules:
             return Direct(refused=(*why, f'{best.entry.entry_id}: {rival[1].entry.entry_id} is as near'))
         return Direct(best, score, why)
 
-    def _fit(self, query: Query, lowest: float, refused: dict[str, str]) -> Iterator[tuple[float, RetrievalHit]]:
-        """Wordings of at least this cosine that ask for the same, nearest first; why others do not goes to
-        ``refused``, by entry.
+    def _fit(
+        self, query: Query, threshold: float, margin: float, refused: dict[str, str]
+    ) -> Iterator[tuple[float, RetrievalHit]]:
+        """Wordings that ask for the same, nearest first, down to ``margin`` below the threshold, where rivals may be;
+        why others above it do not goes to ``refused``, by entry.
         """
-        near = sorted(_near(query.hits, lowest), key=lambda each: -each[0])
+        near = sorted(_near(query.hits, threshold - margin), key=lambda each: -each[0])
         readings = self._readings(query) if near else ()
         for score, hit, question, locale in near:
             entry = hit.entry
@@ -91,7 +93,7 @@ class HitRules:
             why = [self._levels.guards.differs(asked, question, locale) for asked in readings]
             if not why or '' in why:
                 yield score, hit
-            else:
+            elif score >= threshold:
                 refused.setdefault(entry.entry_id, why[0])
 
     def _readings(self, query: Query) -> Sequence[Facts]:

@@ -191,3 +191,13 @@ def test_the_margin_is_kept_to_a_hair(tmp_path: FilePath, embedder: Embedder) ->
     gap = first.score - second.score
     assert found(Desk([file], embedder, l1__margin=gap - 1e-4).direct(asked, threshold=first.score - 1e-3)) == 'boot'
     assert found(Desk([file], embedder, l1__margin=gap + 1e-4).direct(asked, threshold=first.score - 1e-3)) == ''
+
+
+def test_a_margin_lists_no_refusal_from_below_the_threshold(tmp_path: FilePath, embedder: Embedder) -> None:
+    file = tmp_path / 'knowledge.yaml'
+    file.write_text('- {id: heron, questions: {en: "How many airbags has the Heron?"}, answer: {en: "Eight."}}\n')
+    desk = Desk([file], embedder, l1__margin=0.5)
+    asked = 'How many airbags has the Lark?'
+    score = desk.query(asked).hits[0].score
+    assert desk.direct(asked, threshold=score - 1e-3).refused == ('heron: names',)
+    assert desk.direct(asked, threshold=score + 1e-3).refused == ()

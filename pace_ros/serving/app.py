@@ -28,6 +28,7 @@ DONE = b'data: [DONE]\n\n'
 T = TypeVar('T')
 SESSION = 'x-session-id'
 HUNG_UP = 499  # nobody reads it
+INTERNAL = ('timings', 'system_fingerprint')  # of a chunk
 REFUSALS = (Refused, TooMany, ReplicaError, ConnectionAbortedError)
 
 
@@ -145,8 +146,8 @@ class _App:
         async with contextlib.aclosing(self._gateway.answer(key, asked.body)) as chunks:
             async for chunk in chunks:
                 said += [(each.get('delta') or {}).get('content') or '' for each in chunk.get('choices') or ()]
-                yield {name: value for name, value in chunk.items() if name not in ('timings', 'system_fingerprint')} | {
-                    'model': self._gateway.fleet.settings.model}
+                plain = {name: value for name, value in chunk.items() if name not in INTERNAL}
+                yield {**plain, 'model': self._gateway.fleet.settings.model}
         if derived:
             self._histories.ended(key, asked.body['messages'], ''.join(said))
 

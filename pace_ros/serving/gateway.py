@@ -35,7 +35,8 @@ class Gateway:
         self.states = {each.replica.name: ReplicaState(each) for each in clients}
         self.ledger = Ledger(fleet.replicas)
         self.policy = make_policy(settings.policy, prediction_error=settings.prediction_error)
-        self.files = SlotFiles(Path(settings.slot_dir), largest=settings.limits.slot_file) if settings.slot_dir else None
+        folder = settings.slot_dir
+        self.files = SlotFiles(Path(folder), largest=settings.limits.slot_file) if folder else None
         self.conversations = Conversations(
             clock, idle=settings.idle, grace=settings.grace, most=settings.limits.conversations
         )
@@ -71,6 +72,14 @@ class Gateway:
             self.conversations.leave(conversation, hung_up=hung_up)
             if conversation.home is None and not conversation.under_way:
                 self.conversations.remove(conversation)
+
+    async def aclose(self) -> None:
+        """Close every connection, and delete what is left in the slot folder."""
+        for state in self.states.values():
+            await state.client.aclose()
+        if self.files is not None:
+            with contextlib.suppress(OSError):
+                self.files.sweep()
 
     async def end(self, conversation: Conversation, why: str) -> None:
         """Forget a conversation, and empty its slot. A turn under way keeps it until it has ended."""

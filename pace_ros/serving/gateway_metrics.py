@@ -28,7 +28,7 @@ class Metrics:
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
         self._registry = CollectorRegistry(auto_describe=False)
-        self._registry.register(self)  # type: ignore[arg-type]  # a collector by its method
+        self._registry.register(self)
 
     def text(self) -> bytes:
         """In Prometheus' text format."""
@@ -54,16 +54,18 @@ class Metrics:
             'well': 'Whether it answers.', 'kv_held': 'Tokens held, by the ledger.',
             'kv_reserved': 'Tokens reserved for turns under way.', 'kv_capacity': 'Tokens it can hold.',
             'slots_free': 'Slots without a conversation.', 'streams': 'Answers under way.',
-            'prompt_waiting': 'Prompt tokens waiting or being read.', 'prompt_rate': 'Prompt tokens a second, measured.',
+            'prompt_waiting': 'Prompt tokens waiting or being read.',
+            'prompt_rate': 'Prompt tokens a second, measured.',
         }
         families = {name: GaugeMetricFamily(f'l2_gateway_replica_{name}', what, labels=['replica'])
                     for name, what in gauges.items()}
         ledger = self._gateway.ledger
         for state in self._gateway.states.values():
             values = {
-                'well': float(state.well), 'kv_held': ledger.held(state.name), 'kv_reserved': ledger.reserved(state.name),
-                'kv_capacity': state.replica.capacity, 'slots_free': ledger.free_slots(state.name),
-                'streams': state.streams, 'prompt_waiting': state.waiting, 'prompt_rate': state.rate,
+                'well': float(state.well), 'kv_held': ledger.held(state.name),
+                'kv_reserved': ledger.reserved(state.name), 'kv_capacity': state.replica.capacity,
+                'slots_free': ledger.free_slots(state.name), 'streams': state.streams,
+                'prompt_waiting': state.waiting, 'prompt_rate': state.rate,
             }
             for name, value in values.items():
                 families[name].add_metric([state.name], value)
