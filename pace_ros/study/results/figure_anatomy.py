@@ -18,7 +18,7 @@ from pace_ros.study.results.rows import Results
 
 STAGES = {
     'first look, embed': '#56B4E9', 'look up, route': '#009E73', 'retrieve': '#CC79A7', 'path': '#E69F00',
-    'rest': '#bbbbbb',
+    'wait for L2 in vain': '#666666', 'rest': '#bbbbbb',
 }
 FILLER = '#D81B60'
 _LEFT = 1e-4  # s
@@ -60,7 +60,8 @@ def _kinds(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 def _anatomy(name: str, row: pd.Series) -> Anatomy:
     retrieve = 0.0 if math.isnan(row['t_retrieve']) else float(row['t_retrieve'])
-    lasting = {'first look, embed': float(row['t_embed']), 'look up, route': max(0.0, float(row['t_route']) - retrieve),
+    route = 'wait for L2 in vain' if row['path'] == 'FALLBACK' else 'look up, route'  # its level was chosen at the end
+    lasting = {'first look, embed': float(row['t_embed']), route: max(0.0, float(row['t_route']) - retrieve),
                'retrieve': retrieve}
     stages, now = [], 0.0
     for stage, seconds in lasting.items():

@@ -1,0 +1,1 @@
+"""Real fleets on this machine, visitors that talk to them, and what must be true afterwards."""

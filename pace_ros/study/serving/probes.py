@@ -1,0 +1,116 @@
+"""What one llama.cpp server takes: to read, to read on, to take a step, to save and to restore a slot."""
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from statistics import median
+from types import TracebackType
+from typing import Any
+
+import httpx
+
+from pace_ros.study.refusal import Refusal
+
+READ, STEP, SAVE, RESTORE = 'read', 'step', 'save', 'restore'
+KINDS = (READ, STEP, SAVE, RESTORE)
+PATIENCE = 120.0  # s for any call
+_TOKENS = (1000, 20_000)  # ordinary pieces of words in the vocabularies of small models
+_FILE = 'probe.kv'
+
+
+class ProbeError(Refusal):
+    """A server that cannot be measured; the message says what it answered."""
+
+
+@dataclass(frozen=True)
+class Probed:
+    """One measurement: ``tokens`` read (or saved, restored) at ``depth`` tokens of context, or a step of ``batch``
+    streams that have ``depth`` tokens of context each; ``seconds``, and bytes written where there are.
+    """
+
+    kind: str
+    tokens: int
+    depth: int
+    batch: int
+    seconds: float
+    size: int = 0
+
+
+class Prober:
+    """Measures one server through its native interface, with prompts of exact length. Close it, or use ``with``."""
+
+    def __init__(self, url: str, *, seed: int = 0, key: str = '', transport: httpx.BaseTransport | None = None) -> None:
+        self._http = httpx.Client(
+            base_url=url, timeout=PATIENCE, transport=transport, trust_env=False,
+            headers={'Authorization': f'Bearer {key}'} if key else {},
+            limits=httpx.Limits(max_keepalive_connections=0),  # these servers close idle connections
+        )
+        self._chance = random.Random(seed)  # noqa: S311  prompts, not secrets
+
+    def __enter__(self) -> Prober:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._http.close()
+
+    def read(self, tokens: int, depth: int) -> Probed:
+        """Read so many new tokens behind ``depth`` that are in the slot. Raises ProbeError."""
+        before = self._prompt(depth)
+        self._erase(0)
+        if depth:
+            self._complete(before, 0, slot=0)
+        timings = self._complete([*before, *self._prompt(tokens)], 0, slot=0)
+        read = int(timings['prompt_n'])
+        if abs(read - tokens) > 1:
+            raise ProbeError(f'The server read {read} tokens where {tokens} were new: its slots do not keep prompts.')
+        return Probed(READ, read, depth, 0, timings['prompt_ms'] / 1000)
+
+    def step(self, batch: int, depth: int, *, steps: int = 24) -> Probed:
+        """A step of ``batch`` streams at about ``depth`` tokens of context each. Raises ProbeError."""
+        prompts = [self._prompt(max(2, depth - steps // 2)) for _ in range(batch)]
+        for slot, prompt in enumerate(prompts):
+            self._complete(prompt, 0, slot=slot)
+        with ThreadPoolExecutor(batch) as pool:
+            answers = list(pool.map(lambda each: self._complete(each[1], steps, slot=each[0]), enumerate(prompts)))
+        return Probed(STEP, 0, depth, batch, median(each['predicted_ms'] / each['predicted_n'] for each in answers) / 1000)
+
+    def hand_over(self, tokens: int) -> list[Probed]:
+        """Save a slot of so many tokens and restore it into another one: times of the whole calls. Raises ProbeError."""
+        self._erase(0)
+        self._complete(self._prompt(tokens), 0, slot=0)
+        saved, saving = self._timed('/slots/0?action=save', {'filename': _FILE})
+        restored, restoring = self._timed('/slots/1?action=restore', {'filename': _FILE})
+        self._erase(1)
+        return [Probed(SAVE, int(saved['n_saved']), 0, 0, saving, int(saved['n_written'])),
+                Probed(RESTORE, int(restored['n_restored']), 0, 0, restoring, int(restored['n_read']))]
+
+    def _prompt(self, tokens: int) -> list[int]:
+        return [self._chance.randrange(*_TOKENS) for _ in range(tokens)]
+
+    def _complete(self, prompt: list[int], steps: int, *, slot: int) -> Mapping[str, float]:
+        asked = {'prompt': prompt, 'n_predict': steps, 'id_slot': slot, 'cache_prompt': True, 'ignore_eos': True}
+        timings: Mapping[str, float] = self._call('/completion', asked)['timings']
+        return timings
+
+    def _erase(self, slot: int) -> None:
+        self._call(f'/slots/{slot}?action=erase', {})
+
+    def _timed(self, path: str, asked: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
+        begun = time.perf_counter()
+        answer = self._call(path, asked)
+        return answer, time.perf_counter() - begun
+
+    def _call(self, path: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            response = self._http.post(path, json=dict(asked))
+        except httpx.HTTPError as error:
+            raise ProbeError(f'{path}: {type(error).__name__}: {error}'.rstrip(': ')) from error
+        if response.status_code != httpx.codes.OK:
+            raise ProbeError(f'{path}: HTTP {response.status_code}: {response.text[:200]}')
+        answer: dict[str, Any] = response.json()
+        return answer
