@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import multiprocessing
 import os
@@ -66,7 +67,7 @@ class Campaign:
 
     def _keep_plan(self) -> None:
         """Write the plan, or compare it with the one that is there."""
-        path, fields = self._folder / PLAN, json.loads(json.dumps(self._now()))
+        path, fields = self._folder / PLAN, json.loads(json.dumps(self.settings()))
         if path.exists():
             before = json.loads(path.read_text(encoding='utf-8'))
             differing = [*_differing(before['plan'], fields['plan'], 'parts'),
@@ -81,13 +82,12 @@ class Campaign:
         else:
             self._write_plan({**fields, 'machine': _machine(self._workers), 'versions': dict(_versions())})
 
-    def _now(self) -> dict[str, Any]:
-        """What decides the result. Raises DataSetError for a data set that cannot be read."""
-        datasets = sorted({cell.dataset for cell in self._plan.cells()})
-        return {
-            'plan': self._plan.as_fields(), 'arms': self._plan.resolved(),
-            'data': {name: load(name, self._data).version for name in datasets},
-        }
+    def settings(self) -> dict[str, Any]:
+        """What decides the result. Raises DataSetError, or OSError for a trace that cannot be read."""
+        data = {name: load(name, self._data).version for name in {cell.dataset for cell in self._plan.cells()}}
+        if self._plan.trace:
+            data['trace'] = hashlib.sha256(Path(self._plan.trace).read_bytes()).hexdigest()[:12]
+        return {'plan': self._plan.as_fields(), 'arms': self._plan.resolved(), 'data': data}
 
     def _write_plan(self, fields: dict[str, Any]) -> None:
         with replacing(self._folder / PLAN) as file:

@@ -43,15 +43,15 @@ class _Bench:
 def open_laboratory(plan: Plan, folder: Path, data: Path | None) -> None:
     """Begin a process; an interrupt is the parent's to handle, and without a parent it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, name='parent', daemon=True).start()
+    threading.Thread(target=end_with_parent, name='parent', daemon=True).start()
     os.environ.setdefault('OMP_NUM_THREADS', '1')
     laboratory = Laboratory(language=plan.language, folder=data)
     conditions = Conditions(plan.time, plan.cloud, plan.base_url)
     _open[:] = [_Bench(plan, folder, laboratory, conditions)]
 
 
-def _end_with_parent() -> None:
-    """A parent that was killed cannot say so: its workers would wait for it for ever."""
+def end_with_parent() -> None:
+    """Wait for the parent to end, then end: one that was killed cannot say so, and its workers would wait for ever."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

@@ -11,7 +11,9 @@ import pandas as pd
 import pytest
 from study_showroom import write
 
+from pace_ros.study.evaluation.campaign import Campaign
 from pace_ros.study.evaluation.columns import COLUMNS
+from pace_ros.study.evaluation.plan import Plan
 from pace_ros.study.main import main
 
 
@@ -67,6 +69,42 @@ def test_a_study_runs_is_resumed_and_is_the_same_to_the_byte(
     capsys.readouterr()
     assert study(one, *words[:-1], 'pace-full') == 2
     assert 'holds a study with other settings: arms' in capsys.readouterr().err
+
+
+def test_a_trace_that_has_changed_is_other_settings(tmp_path: Path) -> None:
+    trace = tmp_path / 'trace.csv'
+
+    def kept() -> dict[str, object]:
+        plan = Plan(('campaign',), 'fixed', dataset=str(write(tmp_path)), arms=('pure-llm',), trace=str(trace))
+        return dict(Campaign(tmp_path / 'out', plan, workers=1).settings()['data'])
+
+    trace.write_text('one')
+    before = kept()
+    assert kept() == before
+    trace.write_text('two')
+    assert kept()['trace'] != before['trace']
+
+
+PARENT = """
+import multiprocessing, os, time
+from pace_ros.study.evaluation.worker import end_with_parent
+
+if __name__ == '__main__':
+    worker = multiprocessing.get_context('spawn').Process(target=end_with_parent)
+    worker.start()
+    print(worker.pid, flush=True)
+    time.sleep(60)
+"""
+
+
+def test_workers_end_with_a_parent_that_was_killed(tmp_path: Path) -> None:
+    (tmp_path / 'parent.py').write_text(PARENT)
+    with subprocess.Popen([sys.executable, str(tmp_path / 'parent.py')], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        worker = int(parent.stdout.readline())
+        os.kill(worker, 0)  # it is there
+        parent.kill()
+        assert parent.stdout.read() == ''  # comes when the last process that holds it has ended: the worker
 
 
 @pytest.mark.parametrize(('words', 'told'), [
