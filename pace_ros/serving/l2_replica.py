@@ -1,0 +1,109 @@
+"""``l2_replica``: a llama.cpp server of the gateway's fleet, pinned to its cores, with slots that can be handed over.
+
+Its slot folder is the fleet's ``slot_dir``; clients are asked for PACE_REPLICA_API_KEY if that is set.
+"""
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from pace_ros import packaged
+
+KEY = 'PACE_REPLICA_API_KEY'
+
+
+def arguments(argv: list[str] | None = None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog='l2_replica', description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--port', type=int, default=0, help='0 chooses a free one (default)')
+    parser.add_argument('--model', type=Path, help='GGUF model (default: the packaged one)')
+    parser.add_argument('--slots', type=int, default=4, help='conversations held at once (default: %(default)s)')
+    parser.add_argument('--context', type=int, default=2048, help='tokens of context a slot (default: %(default)s)')
+    parser.add_argument('--batch', type=int, default=512,
+                        help='prompt tokens read at a time; small ones let answers in between (default: %(default)s)')
+    parser.add_argument('--threads', type=int, default=1, help='for reading and for answering (default: %(default)s)')
+    parser.add_argument('--cores', metavar='LIST', help='run on these alone, as 0 or 0,2 (default: all)')
+    parser.add_argument('--slot-dir', type=Path, help="the fleet's slot_dir; without it nothing is handed over")
+    known, _ros = parser.parse_known_args(argv)  # a launch file adds --ros-args
+    return known
+
+
+def cores_of(text: str) -> set[int]:
+    """The cores of a list. Raises ValueError with a sentence."""
+    try:
+        cores = {int(each) for each in text.split(',')}
+    except ValueError:
+        raise ValueError(f'--cores must be numbers with commas between, not {text!r}.') from None
+    usable = os.sched_getaffinity(0)
+    if not cores <= usable:
+        raise ValueError(f'--cores {text}: this machine lets it use {", ".join(map(str, sorted(usable)))}.')
+    return cores
+
+
+def parameters_of(options: argparse.Namespace, xllamacpp: Any) -> Any:
+    """llama.cpp's own parameters. Raises ValueError with a sentence."""
+    model = options.model or packaged.small_chat_model()
+    if not model.is_file():
+        raise ValueError(f'There is no model at {model}.')
+    for name in ('slots', 'context', 'batch', 'threads'):
+        if getattr(options, name) < 1:
+            raise ValueError(f'--{name} must be at least 1, not {getattr(options, name)}.')
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = str(model)
+    parameters.hostnames = ['127.0.0.1']
+    parameters.port = options.port
+    parameters.n_parallel = options.slots
+    parameters.n_ctx = options.context * options.slots
+    parameters.n_batch = parameters.n_ubatch = options.batch
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = options.threads
+    parameters.cache_ram_mib = 0  # a cache of its own beside the slots would hide what a slot holds
+    parameters.endpoint_slots = parameters.endpoint_metrics = parameters.endpoint_props = True
+    if options.slot_dir is not None:
+        options.slot_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        parameters.slot_save_path = f'{options.slot_dir}/'
+    if key := os.environ.get(KEY, '').strip():
+        parameters.api_keys = [key]
+    parameters.warmup = True
+    parameters.ui = False
+    parameters.verbosity = 1
+    return parameters
+
+
+def main() -> None:
+    """Serve until interrupted; prints the base URL, without /v1, once it answers."""
+    options = arguments()
+    try:
+        import xllamacpp  # noqa: PLC0415  its absence gets a sentence
+    except ImportError:
+        sys.exit('l2_replica needs xllamacpp: run scripts/setup.sh.')
+    try:
+        if options.cores:
+            os.sched_setaffinity(0, cores_of(options.cores))  # before any thread is there, so that all inherit it
+        parameters = parameters_of(options, xllamacpp)
+    except (ValueError, OSError) as error:
+        sys.exit(f'l2_replica: {error}')
+    stop = threading.Event()
+
+    def on_signal(_number: int, _frame: FrameType | None) -> None:
+        stop.set()
+
+    signal.signal(signal.SIGINT, on_signal)
+    signal.signal(signal.SIGTERM, on_signal)
+    try:
+        server = xllamacpp.Server(parameters)
+    except RuntimeError as error:
+        sys.exit(f'l2_replica: the server does not start: {error}')
+    print(server.listening_address, flush=True)  # noqa: T201  what a caller waits for
+    stop.wait()
+    os._exit(0)  # taken down in order, the server would first finish every answer under way
+
+
+if __name__ == '__main__':
+    main()
