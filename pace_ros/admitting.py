@@ -47,7 +47,7 @@ class Admitting:
         expires = min(math.inf if admission.ttl is None else now + admission.ttl, generated.expires)
         entry = CacheEntry(
             question=query.text,
-            answer=record.answer.strip(),
+            answer=record.effective_answer.strip(),
             scope=query.scope.key,
             sources=generated.sources,
             written=now,
@@ -70,6 +70,10 @@ class Admitting:
             return query.scope.reason
         if not generated.report.whole:
             return f'unsound: finish {record.finish_reason}, breaker {record.breaker}'
+        if query.live:
+            return record.volatile_reason
+        if any(each.live for each in history):
+            return 'tool: an earlier answer of a live tool was in the prompt'
         if self._strays(query, record.answer, history):
             return 'it names another subject'
         personal = guards.personal and self._levels.personal.in_conversation(query.text, record.answer, history)

@@ -35,6 +35,8 @@ from pace_ros.hits import read_ahead
 from pace_ros.levels import Levels
 from pace_ros.live_turn import Outlet
 from pace_ros.llm import ChatClient, HedgedChat, PromptBook, SignalProbe, endpoint_of, hedge_endpoint_of
+from pace_ros.llm.tools.opening import open_tools
+from pace_ros.llm.tools.rounds import ToolRounds
 from pace_ros.llm.traffic import Exchanged
 from pace_ros.places import data_file, or_packaged
 from pace_ros.record import RecordWriter
@@ -119,6 +121,7 @@ class Assembly:
         self.endpoint = endpoint_of(now.l2, os.environ)
         self.ledger = CostLedger(lambda: self._config().cost)
         self.llm = self._open_llm(now)
+        self.tools = self._open_tools(now)
         self.router = Router(self._config, self._clock)
         self.keeper = TtftKeeper(
             self.router, data_file(now, now.router.file, 'router.json'), clock=self._clock,
@@ -160,6 +163,7 @@ class Assembly:
             llm=self.llm,
             prompts=PromptBook.read(or_packaged(now.l2.persona_file, 'persona.yaml')),
             remarks=Remarks.read(packaged.config_dir() / 'remarks.yaml'),
+            tools=self.tools,
         )
 
     def save_cache(self) -> int:
@@ -211,8 +215,10 @@ class Assembly:
     async def aclose(self) -> None:
         """Stop the turns, then write cache and log, then free the models."""
         await self.dialogue.aclose()
+        self.dialogue.forget_all()
         await self.probe.aclose()
-        await asyncio.gather(self.llm.aclose(), self.voice.aclose(), return_exceptions=True)
+        closing = [self.llm.aclose(), self.voice.aclose(), *([self.tools.aclose()] if self.tools else [])]
+        await asyncio.gather(*closing, return_exceptions=True)
         await asyncio.to_thread(self._close_blocking)
 
     def _close_blocking(self) -> None:
@@ -233,8 +239,24 @@ class Assembly:
             self._clock,
         )
         first = ChatClient(self.endpoint, lambda: self._config().l2, self._clock, transport)
-        second = first if other is None else ChatClient(other, lambda: self._config().l2, self._clock, transport)
+        second = first
+        if other is not None:
+            apart = bool(config.hedge.base_url)  # else it is the same server with another model
+            second = ChatClient(
+                other, lambda: self._config().l2, self._clock, transport,
+                sticky=(lambda: self._config().hedge.sticky) if apart else None,
+            )
         return HedgedChat(first, second, lambda: self._config().hedge, self.ledger, self._clock)
+
+    def _open_tools(self, config: Config) -> ToolRounds | None:
+        """What the language model may call, None if nothing."""
+        if not config.l2.tools_file:
+            return None
+        toolbox = open_tools(
+            Path(config.l2.tools_file).expanduser(), os.environ, embedder=self.embedder, knowledge=self.knowledge,
+            clock=self._clock,
+        )
+        return ToolRounds(self.llm, toolbox, lambda: self._config().l2, self.ledger, self._clock)
 
     def _embed_seconds(self) -> float:
         """What one encoding takes, once warm."""

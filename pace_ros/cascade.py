@@ -63,7 +63,10 @@ class Cascade:
         finally:
             await self._settle(turn, query, filler)
         if turn.record.outcome is Outcome.ANSWERED:
-            conversation.remember(turn.utterance.text, turn.record.answer)
+            conversation.remember(
+                turn.utterance.text, turn.record.effective_answer, asked=query.asked, entries=query.informed,
+                live=query.live,
+            )
 
     async def foresee(
         self,
@@ -71,10 +74,12 @@ class Cascade:
         switches: Switches,
         history: Sequence[Exchange],
         wanted: Callable[[], bool],
+        *,
+        visit: str = '',
     ) -> Foreseen:
         """Prepare the answer to a hypothesis: its vector, and if it will be L2's to answer and instant paths are rare,
         a request to the model. Nothing is counted, recalled or remembered: only what it costs. ``wanted`` says whether
-        the hypothesis still stands.
+        the hypothesis still stands; ``visit`` is the conversation's, which the request becomes a turn of if it is used.
         """
         levels = self._levels
         query = Query(utterance.text, utterance.locale, self._scope(utterance, history), epoch=levels.cache.epoch)
@@ -91,8 +96,8 @@ class Cascade:
         messages = self._thinking.messages(query, passages, self._thinking.seen(history), persona=switches.persona)
         cost = estimated_tokens(messages)
         if wanted() and levels.ledger.try_spend(tokens=cost):
-            foreseen.booked, foreseen.messages = cost, tuple(messages)
-            foreseen.request = self._thinking.ask(messages)
+            foreseen.booked, foreseen.messages, foreseen.visit = cost, tuple(messages), visit
+            foreseen.request = self._thinking.ask(messages, visit, query.locale, ahead=True)
             self.asked_ahead += 1
         return foreseen
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from pace_ros.aging import POLICIES, read_rules
 from pace_ros.config_body import Adapters, BargeIn, Gaze, GestureSettings, Nonverbal, Speech
-from pace_ros.config_levels import L0, L1, L2, Embedding, Hedge, extra_body
+from pace_ros.config_levels import L0, L1, L2, Embedding, Hedge, check_custom_sticky, extra_body
 from pace_ros.settings import ConfigError, setting
 
 LOCALES = ('zh-CN', 'en-US')
@@ -224,6 +224,8 @@ class Config:
 
     def __post_init__(self) -> None:
         extra_body(self.l2)
+        if 'custom' in (self.l2.sticky, self.hedge.sticky):
+            check_custom_sticky(self.l2)
         read_rules(self.volatility.rules)
         if self.l2.first_token_timeout > self.l2.total_timeout:
             raise ConfigError(f"Parameter 'l2.first_token_timeout' ({self.l2.first_token_timeout}) must not exceed "

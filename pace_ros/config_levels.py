@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 
 from pace_ros.settings import ConfigError, setting
@@ -52,6 +53,13 @@ class L1:
                                    high=1.0)
 
 
+HEADER_NAME = re.compile(r'[A-Za-z0-9][A-Za-z0-9_-]*')
+TAKEN_HEADERS = {'accept', 'authorization', 'connection', 'content-length', 'content-type', 'cookie', 'host',
+                 'transfer-encoding'}  # they say something else
+TAKEN_FIELDS = {'messages', 'model', 'stream', 'stream_options'}
+STICKY = ('none', 'gateway', 'vllm-production-stack', 'sglang', 'llm-d', 'litellm', 'dynamo', 'custom')
+
+
 @dataclass(frozen=True)
 class L2:
     """The language model behind an OpenAI-compatible endpoint."""
@@ -64,9 +72,15 @@ class L2:
     max_tokens: int = setting(160, 'Longest answer.', low=1, high=8192)
     temperature: float = setting(0.3, 'Sampling temperature.', low=0.0, high=2.0)
     history_turns: int = setting(4, 'Earlier turns of the conversation given to the model.', low=0, high=50)
+    layout: str = setting('front', 'Where passages stand: front = in the system message; append = before the question '
+                          'they are for, to stay there, and the history is cut in blocks of history_turns: a '
+                          "conversation's prompt only grows, for servers that cache it.", choices=('front', 'append'))
     rag: bool = setting(True, 'Give the model the best knowledge passages.')
     persona: bool = setting(True, 'Give the model the persona.')
     persona_file: str = setting('', 'Persona by locale (YAML); empty: the packaged one.', read_only=True)
+    tools_file: str = setting('', 'Tools the model may call (YAML, see docs/tools.md); empty: none.', read_only=True)
+    tool_rounds: int = setting(3, 'Rounds of tool calls in one turn; then the model is to answer without.', low=0,
+                               high=10)
     connect_timeout: float = setting(2.0, 'Deadline for the connection.', low=0.05, high=60.0)
     first_token_timeout: float = setting(8.0, 'Deadline for the first informative token, counted from the request.',
                                          low=0.05, high=120.0)
@@ -75,6 +89,12 @@ class L2:
     retries: int = setting(1, 'Further attempts before the first token.', low=0, high=5)
     replay: str = setting('', 'Answer from the L2 traffic in this bag, at its own pace, instead of from the endpoint; '
                           'empty: do not.', read_only=True)
+    sticky: str = setting('none', 'How the endpoint is told which conversation a request belongs to, so that it is '
+                          'answered where its prompt is cached; custom: in sticky_header or sticky_field.',
+                          choices=STICKY)
+    sticky_header: str = setting('', 'Header that carries the conversation (sticky custom).')
+    sticky_field: str = setting('', 'Field of the body that carries the conversation, e.g. metadata.session_id '
+                                '(sticky custom).')
     breaker_failures: int = setting(3, 'Failures in a row that open the circuit breaker.', low=1, high=100,
                                     read_only=True)
     breaker_cooldown: float = setting(15.0, 'Time an open breaker waits before it lets one probe through.', low=0.1,
@@ -94,6 +114,19 @@ class Hedge:
     base_url: str = setting('', 'Second endpoint, its key in $PACE_L2_HEDGE_API_KEY; empty: the same one again.',
                             read_only=True)
     model: str = setting('', 'Model name of the second request; empty: that of the first.', read_only=True)
+    sticky: str = setting('none', 'As l2.sticky, for a second endpoint of its own base_url.', choices=STICKY)
+
+
+def check_custom_sticky(l2: L2) -> None:
+    """For sticky custom, the names to send. Raises ConfigError where there is none, or one that cannot be sent."""
+    header, field = l2.sticky_header, l2.sticky_field
+    if not header and not field:
+        raise ConfigError("With sticky 'custom' a name must be given: 'l2.sticky_header' or 'l2.sticky_field'.")
+    if header and (not HEADER_NAME.fullmatch(header) or header.lower() in TAKEN_HEADERS):
+        raise ConfigError(f"Parameter 'l2.sticky_header' must be the name of a header of its own, not {header!r}.")
+    if field and (not all(field.split('.')) or field.split('.')[0] in TAKEN_FIELDS):
+        raise ConfigError(f"Parameter 'l2.sticky_field' must be a field of its own, names joined by dots, "
+                          f'not {field!r}.')
 
 
 def _no_constant(name: str) -> None:

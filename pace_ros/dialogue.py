@@ -51,7 +51,7 @@ class Dialogue:
         self._levels = levels
         self._speculator = Speculator(lambda: config().speculation, levels.ledger)
         self.on_visitor: Callable[[], None] = lambda: None
-        self._conversations = Conversations(lambda: config().conversation, clock)
+        self._conversations = Conversations(lambda: config().conversation, clock, levels.llm.forget)
         self._tasks: set[asyncio.Task[None]] = set()
         self._turns: set[LiveTurn] = set()
         self._judging: set[asyncio.Task[str]] = set()
@@ -122,7 +122,8 @@ class Dialogue:
         self._speculator.hear(
             utterance.conversation_id, spoken_id, utterance.text,
             lambda wanted: self._cascade.foresee(
-                utterance, settings, self._conversations.history_of(utterance.conversation_id), wanted
+                utterance, settings, self._conversations.history_of(utterance.conversation_id), wanted,
+                visit=self._conversations.visit_of(utterance.conversation_id),
             ),
         )
 
@@ -151,8 +152,8 @@ class Dialogue:
 
     def end_conversation(self, conversation_id: str) -> bool:
         """Forget a visitor; a running turn of theirs is cancelled. Says whether the conversation was known."""
-        conversation = self._conversations.end(conversation_id or 'default')
         self._speculator.forget(conversation_id or 'default')
+        conversation = self._conversations.end(conversation_id or 'default')
         if conversation is None:
             return False
         if conversation.turn is not None:
@@ -162,6 +163,10 @@ class Dialogue:
     def forget_idle(self) -> None:
         """Forget the visitors who have been silent too long, without waiting for the next one to speak."""
         self._conversations.forget_idle()
+
+    def forget_all(self) -> None:
+        """Forget every visitor: the robot goes."""
+        self._conversations.forget_all()
 
     async def aclose(self) -> None:
         """Stop every turn and wait, briefly, until their records are handed over."""

@@ -9,6 +9,7 @@ from pace_ros.embedding import Embedder
 from pace_ros.facts import FactExtractor
 from pace_ros.filler import ConflictJudge, ConflictMeter, FillerDesk
 from pace_ros.llm import ChatModel, PromptBook
+from pace_ros.llm.tools.rounds import ToolRounds
 from pace_ros.remarks import Remarks
 from pace_ros.retrieval import KnowledgeStore
 
@@ -33,3 +34,4 @@ class Levels:
     llm: ChatModel
     prompts: PromptBook
     remarks: Remarks
+    tools: ToolRounds | None = None

@@ -160,6 +160,21 @@ class LiveTurn:
             self.onset(Modality.TEXT, Content.ANSWER)
         self._speak(text)
 
+    def preamble_ends(self, text: str) -> None:
+        """What was said so far is no answer, as a tool is called: it counts as a filler does, and PTFR is still to
+        come. ``text`` ends its sentence.
+        """
+        if self.ended.is_set():
+            return
+        self.answer(text)
+        record = self.record
+        if math.isnan(record.ttfet_preamble):
+            record.ttfet_preamble = record.ptfr
+        record.preamble, record.ptfr, record.t_path = record.answer, math.nan, math.nan
+        record.onsets[:] = [
+            replace(each, content=Content.FILLER) if each.content is Content.ANSWER else each for each in record.onsets
+        ]
+
     def remark(self, text: str) -> None:
         """Say what is no answer: an apology, a request to repeat. It has no PTFR."""
         if self.ended.is_set():
@@ -245,6 +260,8 @@ class LiveTurn:
         if not self._has_spoken:
             self._has_spoken = True
             self._tell_speech(speaking=True)
+        if content is Content.ANSWER and text in self.record.preamble:
+            content = Content.FILLER
         if content is Content.ANSWER and not self.informative:
             return  # an apology, a request to repeat: no answer begins
         first = all(each.modality is not Modality.SPEECH or each.content is not content for each in self.record.onsets)

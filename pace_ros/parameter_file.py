@@ -30,7 +30,10 @@ def render() -> str:
             lines += ['', *(f'    {group}:' for group in groups)]
             section = groups
         indent = '    ' + '  ' * len(groups)
-        lines += textwrap.wrap(_comment(setting), 110, initial_indent=f'{indent}# ', subsequent_indent=f'{indent}# ')
+        lines += textwrap.wrap(
+            _comment(setting), 110, initial_indent=f'{indent}# ', subsequent_indent=f'{indent}# ',
+            break_on_hyphens=False,  # a choice is one word
+        )
         lines.append(f'{indent}{name}: {_yaml(setting.default)}')
     return HEADER + '\n'.join(lines) + '\n'
 

@@ -9,7 +9,7 @@ from pace_ros.cache import Scope, Verdict
 from pace_ros.control import CostLedger
 from pace_ros.embedding import Vector
 from pace_ros.llm import InFlight, Message
-from pace_ros.retrieval import RetrievalHit
+from pace_ros.retrieval import KnowledgeEntry, RetrievalHit
 from pace_ros.turn import TurnRecord
 
 
@@ -18,7 +18,8 @@ class Foreseen:
     """What was prepared for an unfinished hypothesis: its vector, and perhaps a request to the language model.
 
     ``booked`` are the tokens charged for the request ahead, ``verdict`` says whether the hypothesis is volatile,
-    ``epoch`` is the cache's when its knowledge was read, and ``reason`` why nothing was prepared, empty if it was.
+    ``epoch`` is the cache's when its knowledge was read, ``visit`` what the request was made for, and ``reason`` why
+    nothing was prepared, empty if it was.
     """
 
     text: str
@@ -28,6 +29,7 @@ class Foreseen:
     booked: int = 0
     verdict: Verdict | None = None
     epoch: int = 0
+    visit: str = ''
     reason: str = ''
 
     async def drop(self, ledger: CostLedger) -> int:
@@ -39,7 +41,9 @@ class Foreseen:
             return 0
         request, self.request = self.request, None
         await request.aclose()
-        wasted = self.booked + request.pieces if request.report.attempts else 0
+        report = request.report
+        spent = report.tokens_in + report.tokens_out if report.used.rounds else self.booked + request.pieces
+        wasted = spent if report.attempts else 0
         ledger.spend(tokens=wasted - self.booked)
         return wasted
 
@@ -51,7 +55,8 @@ class Query:
     ``scope`` is what it means in its conversation, ``category`` the class of its volatility. ``key`` is what it is
     looked up by in L0: None where that is switched off, for a question that means nothing by itself, and for a volatile
     one whose answers are never cached, since a stable question much like it may have been. ``epoch`` is the cache's
-    before its knowledge was read.
+    before its knowledge was read. ``asked`` is the message in which the model answered it, with ``informed``, the
+    knowledge in that; empty where it did not. ``live``: the answer is made of what a live tool said.
     """
 
     text: str
@@ -63,6 +68,9 @@ class Query:
     hits: tuple[RetrievalHit, ...] = ()
     epoch: int = 0
     foreseen: Foreseen | None = None
+    asked: str = ''
+    informed: tuple[KnowledgeEntry, ...] = ()
+    live: bool = False
 
     def note_volatile(self, record: TurnRecord, hits: Iterable[RetrievalHit]) -> None:
         """An answer ages with any knowledge it is made of."""

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 SCHEMA = 4
 MAX_PENDING = 10_000
 RETRY_PERIOD = 1.0  # s between attempts on a disk that refuses
-_SPOKEN = ('text', 'answer', 'cached_question', 'filler_text', 'volatile_reason', 'scope', 'scope_reason')
+_SPOKEN = ('text', 'answer', 'cached_question', 'filler_text', 'preamble', 'volatile_reason', 'scope', 'scope_reason')
 
 
 def to_json(record: TurnRecord, *, keep_text: bool = True) -> dict[str, Any]:
@@ -35,6 +35,8 @@ def to_json(record: TurnRecord, *, keep_text: bool = True) -> dict[str, Any]:
         for name in ('reason', 'filler_verdict'):  # further on, a server's words may echo the question
             fields[name] = ':'.join(fields[name].split(':')[:2])
         fields['speech_outcome'] = fields['speech_outcome'].split(':')[0]
+        for use in fields['tools']:
+            use['error'] = use['error'] and 'failed'  # a complaint may quote the arguments
         for onset in fields['onsets']:
             onset['detail'] = None
     return {'schema': SCHEMA, **fields, 'perceived_latency': _plain(record.perceived_latency)}

@@ -5,48 +5,31 @@ import asyncio
 import contextlib
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from functools import partial
 
 import anyio
 import numpy as np
 
 from pace_ros.admitting import Admitting, Generated
 from pace_ros.aging import STABLE
-from pace_ros.cache import Source
 from pace_ros.clock import Clock
 from pace_ros.config import Config
 from pace_ros.conversation import Conversation
 from pace_ros.filler import PendingFiller, budget
+from pace_ros.generation import Generation
 from pace_ros.language import normal_form, normal_forms
 from pace_ros.levels import Levels
 from pace_ros.live_turn import LiveTurn
 from pace_ros.llm import Exchange, InFlight, L2Error, Message, estimated_tokens
+from pace_ros.llm.history import as_it_stands, reminded, told
+from pace_ros.llm.prompt import new_passages
+from pace_ros.llm.tools.rounds import PreambleEnd
 from pace_ros.lookup import Lookup
 from pace_ros.query import Foreseen, Query
 from pace_ros.retrieval import RetrievalHit
 from pace_ros.turn import Outcome
 
 MOST_RESTARTS = 3  # of one answer, where knowledge keeps changing
-
-
-@dataclass(eq=False)
-class _Generation:
-    """An answer under way and what it is built on; ``outdated`` once it was stopped because any of that has changed,
-    ``final`` if it will not be.
-    """
-
-    request: InFlight
-    messages: Sequence[Message]
-    sources: tuple[Source, ...]
-    expires: float
-    outdated: bool = False
-    final: bool = False
-
-    def is_built_on(self, entry_ids: set[str], terms: Sequence[str]) -> bool:
-        """Whether an entry in its prompt is among these, or a term is in the prompt."""
-        if any(source.entry_id in entry_ids for source in self.sources):
-            return True
-        return any(term in normal_form(message['content']) for term in terms for message in self.messages)
 
 
 class Thinking:
@@ -58,7 +41,7 @@ class Thinking:
         self._config = config
         self._clock = clock
         self._admitting = Admitting(levels, config, clock)
-        self._running: set[_Generation] = set()
+        self._running: set[Generation] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self.used_ahead = 0
 
@@ -68,7 +51,7 @@ class Thinking:
         """Relay the model's answer and end the turn; returns why there is no whole answer, empty if there is."""
         self._loop = asyncio.get_running_loop()
         history = self.seen(conversation.history)
-        generation = self._begin(turn, query, history)
+        generation = self._begin(turn, query, history, conversation.visit)
         waiting = self._wait_with(turn, conversation, None if generation.request.speaks else filler)
         try:
             failure = await self._relay(turn, generation, waiting)
@@ -77,12 +60,15 @@ class Thinking:
                     break
                 query.epoch = self._levels.cache.epoch
                 await self._lookup.search(query)
-                generation = self._begin(turn, query, history)
+                history = self.seen(conversation.history)
+                generation = self._begin(turn, query, history, conversation.visit)
                 generation.final = restart == MOST_RESTARTS
                 failure = await self._relay(turn, generation, waiting)
         finally:
             waiting.cancel()
         if not failure:
+            query.asked, query.informed = generation.messages[-1]['content'], generation.informed
+            self._note_tools(turn, query, generation)
             turn.answer('', last=True)
             turn.end(Outcome.ANSWERED)
             self._admitting.admit(
@@ -101,21 +87,25 @@ class Thinking:
 
     def _restart(self, entry_ids: set[str], terms: Sequence[str]) -> None:
         for generation in list(self._running):
-            stoppable = not generation.final and not generation.request.speaks
-            if stoppable and generation.is_built_on(entry_ids, terms):
+            if generation.stoppable and generation.is_built_on(entry_ids, terms):
                 generation.outdated = True
                 generation.request.end()
 
-    def _begin(self, turn: LiveTurn, query: Query, history: Sequence[Exchange]) -> _Generation:
+    def _begin(self, turn: LiveTurn, query: Query, history: Sequence[Exchange], visit: str) -> Generation:
         """Ask the model, unless that was done ahead."""
         passages = self.passages(query, rag=turn.switches.rag)
         turn.record.entry_ids = tuple(hit.entry.entry_id for hit in passages)
         query.note_volatile(turn.record, passages)
-        messages = self.messages(query, passages, history, persona=turn.switches.persona)
-        request = self._foreseen_request(turn, query, messages) or self.ask(messages)
-        return _Generation(
-            request, messages, tuple(Source(hit.entry.entry_id, hit.entry.version) for hit in passages),
-            min((hit.entry.expires for hit in passages if hit.entry.expires is not None), default=math.inf),
+        messages: Sequence[Message] = self.messages(query, passages, history, persona=turn.switches.persona)
+        request, foreseen = self._foreseen_request(turn, query, messages, visit), query.foreseen
+        if request is not None and foreseen is not None:
+            messages = foreseen.messages
+        append = self._config().l2.layout == 'append'
+        before = told(history) if append else []  # it is in the prompt, and may be in the answer
+        entries = [*before, *(hit.entry for hit in passages)]
+        return Generation(
+            request or self.ask(messages, visit, query.locale), messages,
+            tuple(hit.entry for hit in new_passages(passages, history)) if append else (), entries,
         )
 
     def passages(self, query: Query, *, rag: bool) -> list[RetrievalHit]:
@@ -129,19 +119,27 @@ class Thinking:
     ) -> list[Message]:
         """The prompt of one question; ``history`` is what the model is to be reminded of."""
         return self._levels.prompts.messages(
-            query.text, query.locale, passages=passages, persona=persona, history=history
+            query.text, query.locale, passages=passages, persona=persona, history=history,
+            layout=self._config().l2.layout,
         )
 
     def seen(self, history: Sequence[Exchange]) -> Sequence[Exchange]:
         """What the model is reminded of."""
-        turns = self._config().l2.history_turns
-        return history[-turns:] if turns else ()
+        settings = self._config().l2
+        append = settings.layout == 'append'
+        seen = reminded(history, settings.history_turns, in_blocks=append)
+        return as_it_stands(seen, self._levels.knowledge.serves) if append else seen
 
-    def ask(self, messages: Sequence[Message]) -> InFlight:
-        """Send a request."""
-        return InFlight(lambda report: self._levels.llm.stream(messages, report), self._clock.monotonic())
+    def ask(self, messages: Sequence[Message], visit: str, locale: str, *, ahead: bool = False) -> InFlight:
+        """Send a request of a visit; ``ahead``: before the visitor has finished."""
+        stream = self._levels.llm.stream
+        if self._levels.tools is not None and self._config().l2.tool_rounds:
+            stream = partial(self._levels.tools.stream, locale=locale)
+        request = InFlight(lambda report: stream(messages, report, conversation=visit), self._clock.monotonic())
+        request.report.used.ahead = ahead
+        return request
 
-    async def _relay(self, turn: LiveTurn, generation: _Generation, waiting: asyncio.Task[None]) -> str:
+    async def _relay(self, turn: LiveTurn, generation: Generation, waiting: asyncio.Task[None]) -> str:
         """Utter every piece as it comes; the first one ends the wait and is a sample of TTFT.
 
         Returns why the answer is not whole, empty if it is.
@@ -152,6 +150,9 @@ class Thinking:
             async with request:
                 async for piece in request:
                     waiting.cancel()
+                    if isinstance(piece, PreambleEnd):
+                        turn.preamble_ends(piece)
+                        continue
                     if not turn.informative:
                         self._levels.router.observe_ttft(request.report.sample)
                     turn.answer(piece)
@@ -162,19 +163,26 @@ class Thinking:
             self._note(turn, generation)
         return '' if turn.informative else 'the model gave no answer'
 
-    def _foreseen_request(self, turn: LiveTurn, query: Query, messages: Sequence[Message]) -> InFlight | None:
-        """The request made for the hypothesis, if it asks the same question in the same place."""
+    def _foreseen_request(
+        self, turn: LiveTurn, query: Query, messages: Sequence[Message], visit: str
+    ) -> InFlight | None:
+        """The request made for the hypothesis, if it asks the same question in the same place; else it is ended, as the
+        turn's own must not wait behind it.
+        """
         foreseen = query.foreseen
         if foreseen is None or foreseen.request is None:
             return None
-        if list(foreseen.messages[:-1]) != messages[:-1]:
+        if foreseen.visit not in ('', visit):
+            turn.record.speculation = 'dropped: another visit'
+        elif not _same_place(foreseen, query, messages):
             turn.record.speculation = 'dropped: other passages or history'
-        elif foreseen.request.over and not foreseen.request.report.finish_reason:
+        elif foreseen.request.failed or (foreseen.request.over and not foreseen.request.report.finish_reason):
             turn.record.speculation = 'dropped: the request failed'
         elif not self._same_question(query):
             turn.record.speculation = 'dropped: another question'
         else:
             return self._taken_over(turn, query, foreseen, foreseen.request)
+        foreseen.request.end()
         return None
 
     def _taken_over(self, turn: LiveTurn, query: Query, foreseen: Foreseen, request: InFlight) -> InFlight:
@@ -188,6 +196,7 @@ class Thinking:
         self.used_ahead += 1
         self._levels.ledger.spend(tokens=-foreseen.booked)
         foreseen.request = None
+        request.report.used.ahead = False
         return request
 
     def _same_question(self, query: Query) -> bool:
@@ -229,18 +238,36 @@ class Thinking:
         if turn.filler(text, filler.reason):
             conversation.last_filler = text
 
-    def _note(self, turn: LiveTurn, generation: _Generation) -> None:
+    def _note_tools(self, turn: LiveTurn, query: Query, generation: Generation) -> None:
+        """An answer made of what a tool found ages with that knowledge; one of a live tool is old at once."""
+        record, used = turn.record, generation.request.report.used
+        record.entry_ids = tuple(dict.fromkeys((*record.entry_ids, *(hit.entry.entry_id for hit in used.hits))))
+        query.note_volatile(record, used.hits)
+        query.live = bool(used.live)
+        if used.live:
+            record.volatile_query, record.volatile_reason = True, f'tool: {", ".join(used.live)}'
+
+    def _note(self, turn: LiveTurn, generation: Generation) -> None:
         """Book the request: in the record, and its tokens in the ledger (estimated where the server said nothing)."""
         record, report = turn.record, generation.request.report
         cost = _cost(generation.request, generation.messages)
         record.ttft, record.l2_attempts, record.finish_reason = report.ttft, report.attempts, report.finish_reason
         record.tokens_in, record.tokens_out = report.tokens_in, report.tokens_out
+        record.ttfet, record.tool_rounds = record.ptfr, record.tool_rounds + report.used.rounds
+        record.tools = (*record.tools, *report.used.uses)
         record.hedge, record.tokens_wasted = report.hedge, record.tokens_wasted + report.tokens_wasted
         record.breaker = report.breaker_after or self._levels.llm.breaker.state
         if generation.outdated:
             record.restarts += 1
             record.tokens_wasted += cost
         self._levels.ledger.spend(tokens=cost)
+
+
+def _same_place(foreseen: Foreseen, query: Query, messages: Sequence[Message]) -> bool:
+    """Whether all but the words of the question is the same."""
+    mine, ahead = messages[-1]['content'], foreseen.messages[-1]['content']
+    around = mine.removesuffix(query.text) == ahead.removesuffix(foreseen.text)
+    return around and list(foreseen.messages[:-1]) == list(messages[:-1])
 
 
 def _cost(request: InFlight, messages: Sequence[Message]) -> int:

@@ -148,6 +148,20 @@ class SpeechState:
     elapsed: float
 
 
+@dataclass(frozen=True)
+class ToolUse:
+    """One call of a tool: in which round, how long it took (s), and what went wrong, empty if nothing did.
+
+    ``leaked``: the model wrote the call into its answer, from where it was taken.
+    """
+
+    name: str
+    round: int
+    seconds: float
+    error: str = ''
+    leaked: bool = False
+
+
 @dataclass
 class TurnRecord:
     """Everything remembered of one turn (design sections 6 and 7). Times in s, NaN where it did not happen.
@@ -158,7 +172,9 @@ class TurnRecord:
     body was to do meanwhile. ``arm`` is what the utterance asked for, ``switches`` what was in force. ``scope`` is the
     exact part of the cache key, empty where L0 and direct return were passed over, ``refused`` which nearer candidates
     were no hits, as "level id: what differs". ``tokens_wasted`` are those of requests ended unheard, ``restarts`` how
-    often the answer was begun anew.
+    often the answer was begun anew. ``ttfet`` is the time to the first effective token of an answer by the language
+    model, through all its tool rounds; ``ttfet_preamble`` that of the ``preamble``, which it said before it called a
+    tool: the beginning of ``answer``, and no part of PTFR.
     """
 
     turn_id: str
@@ -179,6 +195,8 @@ class TurnRecord:
     t_retrieve: float = NAN
     t_path: float = NAN
     ttft: float = NAN
+    ttfet: float = NAN
+    ttfet_preamble: float = NAN
     theta_cache: float = NAN
     theta_direct: float = NAN
     load_index: float = NAN
@@ -220,6 +238,9 @@ class TurnRecord:
     hedge: str = ''
     speculation: str = ''
     head_start: float = NAN
+    tool_rounds: int = 0
+    tools: tuple[ToolUse, ...] = ()
+    preamble: str = ''
     breaker: str = ''
     arm: Arm = field(default_factory=Arm)
     switches: Arm = field(default_factory=Arm)
@@ -233,6 +254,11 @@ class TurnRecord:
     def has_answer(self) -> bool:
         """Whether an informative frame came; an apology is none."""
         return not math.isnan(self.ptfr)
+
+    @property
+    def effective_answer(self) -> str:
+        """The answer without the preamble."""
+        return self.answer[len(self.preamble):]
 
     @property
     def perceived_latency(self) -> float:

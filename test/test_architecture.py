@@ -58,8 +58,8 @@ def test_package_versions_agree() -> None:
 def test_every_installed_executable_has_its_main() -> None:
     entries = re.findall(r"'(\w+) = ([\w.]+):main'", (ROOT / 'setup.py').read_text())
     assert {name for name, _ in entries} == {
-        'ask', 'bag', 'cache', 'demo', 'dialogue', 'local_llm', 'onset_observer', 'session', 'sim_robot', 'spot_check',
-        'study', 'volatility',
+        'ask', 'bag', 'cache', 'demo', 'dialogue', 'l2_fleet', 'l2_gateway', 'l2_replica', 'local_llm',
+        'onset_observer', 'session', 'sim_robot', 'spot_check', 'study', 'volatility',
     }
     for _, module in entries:
         path = ROOT / (module.replace('.', '/') + '.py')

@@ -36,9 +36,9 @@ def test_history_keeps_the_latest_exchanges(clock: VirtualClock) -> None:
     conversation = opened(clock).of('a')
     for number in range(HISTORY_LIMIT + 7):
         conversation.remember(f'q{number}', f'a{number}')
-    assert len(conversation.history) == HISTORY_LIMIT == 50
+    assert len(conversation.history) == HISTORY_LIMIT == 100
     assert conversation.history[0] == Exchange('q7', 'a7')
-    assert conversation.history[-1] == Exchange('q56', 'a56')
+    assert conversation.history[-1] == Exchange('q106', 'a106')
 
 
 def test_after_the_idle_timeout_the_next_visitor_starts_anew(clock: VirtualClock) -> None:
@@ -119,3 +119,79 @@ def test_ending_a_conversation(clock: VirtualClock, known: bool) -> None:
     mine = conversations.of('a') if known else None
     assert conversations.end('a') is mine
     assert len(conversations) == 0
+
+
+def test_every_visit_has_a_name_of_its_own(clock: VirtualClock) -> None:
+    """The same conversation id is another visit after its end, after idling, and on another robot."""
+    conversations, ended = opened(clock, idle_timeout=100.0), []
+    conversations._on_end = ended.append
+    first = conversations.of('default').visit
+    assert conversations.of('default').visit == first
+    conversations.end('default')
+    second = conversations.of('default').visit
+    clock.advance(100.001)
+    third = conversations.of('default').visit
+    other = opened(clock).of('default').visit
+    assert len({first, second, third, other}) == 4
+    assert ended == [first, second]
+
+
+def test_a_visit_that_is_expected_is_the_one_that_comes(clock: VirtualClock) -> None:
+    conversations = opened(clock)
+    expected = conversations.visit_of('a')
+    assert conversations.visit_of('a') == expected
+    assert len(conversations) == 0, 'it is not opened'
+    assert conversations.of('a').visit == expected
+    assert conversations.visit_of('a') == expected
+    assert conversations.end('a') is not None
+    assert conversations.visit_of('a') != expected
+
+
+def test_a_visit_that_never_comes_ends_too(clock: VirtualClock) -> None:
+    conversations, ended = opened(clock, idle_timeout=100.0, max_open=2), []
+    conversations._on_end = ended.append
+    expected = [conversations.visit_of(name) for name in 'abc']
+    assert ended == expected[:1], 'no more are kept than conversations'
+    conversations.end('b')
+    assert ended == expected[:2]
+    clock.advance(100.001)
+    conversations.forget_idle()
+    assert ended == expected
+    assert conversations.of('c').visit not in expected
+
+
+def test_one_expected_again_after_too_long_is_another(clock: VirtualClock) -> None:
+    conversations, ended = opened(clock, idle_timeout=100.0), []
+    conversations._on_end = ended.append
+    expected = conversations.visit_of('a')
+    clock.advance(100.001)
+    assert conversations.visit_of('a') != expected
+    assert ended == [expected]
+
+
+def test_an_idle_conversation_s_history_is_nobody_s(clock: VirtualClock) -> None:
+    conversations = opened(clock, idle_timeout=100.0)
+    mine = conversations.of('a')
+    mine.remember('my secret', 'noted')
+    assert conversations.history_of('a') == (Exchange('my secret', 'noted'),)
+    assert conversations.visit_of('a') == mine.visit
+    clock.advance(100.001)
+    assert conversations.history_of('a') == ()
+    assert conversations.visit_of('a') != mine.visit
+
+
+def test_all_may_be_forgotten(clock: VirtualClock) -> None:
+    conversations, ended = opened(clock), []
+    conversations._on_end = ended.append
+    visits = [conversations.of('a').visit, conversations.visit_of('b')]
+    conversations.forget_all()
+    assert ended == visits
+    assert len(conversations) == 0
+
+
+def test_those_pushed_out_are_told(clock: VirtualClock) -> None:
+    conversations, ended = opened(clock, max_open=1), []
+    conversations._on_end = ended.append
+    visit = conversations.of('a').visit
+    conversations.of('b')
+    assert ended == [visit]

@@ -4,7 +4,6 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import AsyncGenerator, Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import anyio
@@ -13,12 +12,17 @@ import httpx
 from pace_ros.clock import Clock
 from pace_ros.config_levels import L2, extra_body
 from pace_ros.llm.breaker import Breaker
-from pace_ros.llm.completion import Completion, Message
-from pace_ros.llm.delta import AnswerText, Delta, parse_delta
+from pace_ros.llm.completion import Completion, Said
+from pace_ros.llm.deadlines import Deadlines
+from pace_ros.llm.delta import Delta, parse_delta
 from pace_ros.llm.endpoint import Endpoint
-from pace_ros.llm.errors import L2Error, L2Malformed, L2Refused, L2Timeout, L2Unreachable
+from pace_ros.llm.errors import L2Error, L2Malformed, L2Refused, L2Unreachable
+from pace_ros.llm.farewell import Farewells
+from pace_ros.llm.heard import Heard
 from pace_ros.llm.retry_after import retry_after_seconds
 from pace_ros.llm.sse import SseOverflow, SseParser
+from pace_ros.llm.stickiness import Stickiness, no_cookies, sticky_of
+from pace_ros.llm.tools.offer import Offer
 
 DONE = '[DONE]'
 UNSAID = 'unsaid'  # the stream ended in order but gave no finish reason: fit to say, not to cache
@@ -27,21 +31,6 @@ TRANSIENT = {408, 409, 425, 429, 500, 502, 503, 504}
 REQUEST_AT_FAULT = {400, 413, 422}  # this question was refused, the endpoint is well
 ERROR_BODY_BYTES = 2000
 TAIL_WAIT = 0.1  # s for what follows a whole answer: usage, [DONE], the end of the response
-
-
-@dataclass(frozen=True)
-class _Deadlines:
-    """Instants on the monotonic clock; ``next_token`` moves with every token, whatever bytes drip between."""
-
-    total: float
-    next_token: float
-    waiting_for: str
-
-    def remaining(self, now: float) -> float:
-        return max(0.0, min(self.total, self.next_token) - now)
-
-    def error(self, now: float) -> L2Timeout:
-        return L2Timeout(f'no {"end of the answer" if now >= self.total else self.waiting_for} in time')
 
 
 async def _payloads(response: httpx.Response) -> AsyncGenerator[str, None]:
@@ -71,8 +60,17 @@ class ChatModel(Protocol):
         """Its circuit breaker."""
         ...
 
-    def stream(self, messages: Sequence[Message], report: Completion) -> AsyncGenerator[str, None]:
-        """Yield informative answer text as it comes and fill ``report``. Raises L2Error."""
+    def stream(
+        self, messages: Sequence[Said], report: Completion, *, conversation: str = '', offer: Offer | None = None
+    ) -> AsyncGenerator[str, None]:
+        """Yield informative answer text as it comes and fill ``report``. ``conversation`` is the identity of the visit
+        (design section 9), empty for a request that belongs to none; ``offer`` are tools the model may call, which are
+        then in ``report.calls``. Raises L2Error.
+        """
+        ...
+
+    def forget(self, conversation: str) -> None:
+        """The visit is over: what is known of it goes, and an endpoint that wants to know is told, in its own time."""
         ...
 
 
@@ -85,7 +83,10 @@ class ChatClient:
         config: Callable[[], L2],
         clock: Clock,
         transport: httpx.AsyncBaseTransport | None = None,
+        *,
+        sticky: Callable[[], str] | None = None,
     ) -> None:
+        """``sticky`` names the endpoint's way to know a conversation; without it, it is ``l2.sticky``."""
         self._endpoint = endpoint
         self._config = config
         self._clock = clock
@@ -95,7 +96,11 @@ class ChatClient:
         if endpoint.api_key:
             headers['Authorization'] = f'Bearer {endpoint.api_key}'
         # The environment's proxy is for the world outside, not for a server on this machine.
-        self._http = httpx.AsyncClient(headers=headers, transport=transport, trust_env=not endpoint.is_local)
+        self._http = httpx.AsyncClient(
+            headers=headers, transport=transport, trust_env=not endpoint.is_local, cookies=no_cookies()
+        )
+        self._sticky = Stickiness(lambda: sticky_of(config(), sticky() if sticky else config().sticky))
+        self._farewells = Farewells(self._http, endpoint.base_url)
 
     @property
     def first_token_timeout(self) -> float:
@@ -104,26 +109,54 @@ class ChatClient:
 
     async def aclose(self) -> None:
         """Close the connection pool."""
+        await self._farewells.aclose()
         await self._http.aclose()
 
+    def forget(self, conversation: str) -> None:
+        """The visit is over; our own gateway is told, if it has heard of it. Called on the event loop."""
+        if self._sticky.forget(conversation) and not self._config().replay:
+            self._farewells.say(conversation)
+
     async def stream(
-        self, messages: Sequence[Message], report: Completion, *, max_tokens: int | None = None
+        self, messages: Sequence[Said], report: Completion, *, conversation: str = '',
+        offer: Offer | None = None, max_tokens: int | None = None,
     ) -> AsyncGenerator[str, None]:
         """Yield informative answer text as it comes; the first piece is never blank. ``max_tokens`` replaces the limit.
+
+        ``conversation`` is the identity of the visit, sent as ``l2.sticky`` says; a request of none is given one of its
+        own where the endpoint would else keep a place for it, and that ends with it. ``offer`` are tools the model may
+        call; its calls are in the report at the end, and its deadlines take the place of the configured ones.
 
         Raises L2Error: before the first piece nothing was said, after it the answer was cut. Close the generator
         (``contextlib.aclosing``) to end the request early.
         """
+        identity = conversation or self._sticky.passing()
+        try:
+            async with contextlib.aclosing(self._answer(messages, report, identity, offer, max_tokens)) as pieces:
+                async for piece in pieces:
+                    yield piece
+        finally:
+            if identity != conversation:
+                self.forget(identity)
+
+    async def _answer(
+        self, messages: Sequence[Said], report: Completion, conversation: str, offer: Offer | None,
+        max_tokens: int | None,
+    ) -> AsyncGenerator[str, None]:
+        """The request with its retries, while the breaker permits it."""
         config = self._config()
         begin = self._clock.monotonic()
-        deadlines = _Deadlines(begin + config.total_timeout, begin + config.first_token_timeout, 'first token')
+        deadlines = Deadlines.until(begin + config.total_timeout, begin + config.first_token_timeout)
+        if offer is not None:
+            deadlines = Deadlines.until(offer.total_by, offer.first_token_by)
         with self.breaker.acquire() as permit:
             report.breaker_before = 'half-open' if permit.is_probe else 'closed'
             while True:
                 report.attempts += 1
                 attempt = self._clock.monotonic()
                 try:
-                    async with contextlib.aclosing(self._attempt(messages, report, deadlines, max_tokens)) as pieces:
+                    tried = self._attempt(messages, report, deadlines, conversation, offer, max_tokens)
+                    async with contextlib.aclosing(tried) as pieces:
                         async for piece in pieces:
                             if math.isnan(report.ttft):
                                 report.ttft = self._clock.monotonic() - begin
@@ -141,7 +174,7 @@ class ChatClient:
             permit.succeed()
             report.breaker_after = self.breaker.state
 
-    def _pause(self, error: L2Error, report: Completion, deadlines: _Deadlines) -> float | None:
+    def _pause(self, error: L2Error, report: Completion, deadlines: Deadlines) -> float | None:
         """How long to wait before another attempt (s), None if there shall be none."""
         spoken = not math.isnan(report.ttft)
         transient = isinstance(error, L2Unreachable) or (isinstance(error, L2Refused) and error.status in TRANSIENT)
@@ -152,10 +185,11 @@ class ChatClient:
         return pause if pause < deadlines.remaining(self._clock.monotonic()) else None
 
     async def _attempt(
-        self, messages: Sequence[Message], report: Completion, deadlines: _Deadlines, max_tokens: int | None
+        self, messages: Sequence[Said], report: Completion, deadlines: Deadlines, conversation: str,
+        offer: Offer | None, max_tokens: int | None,
     ) -> AsyncGenerator[str, None]:
-        answer = AnswerText()
-        async with contextlib.aclosing(self._deltas(messages, max_tokens)) as deltas:
+        heard = Heard(offer.names if offer else ())
+        async with contextlib.aclosing(self._deltas(messages, conversation, offer, max_tokens)) as deltas:
             while True:
                 try:
                     with anyio.fail_after(deadlines.remaining(self._clock.monotonic())):
@@ -169,27 +203,32 @@ class ChatClient:
                 report.finish_reason = delta.finish_reason or report.finish_reason
                 report.tokens_in = delta.tokens_in or report.tokens_in
                 report.tokens_out = delta.tokens_out or report.tokens_out
-                text = answer.feed(delta.text)
+                text = heard.feed(delta)
                 if text:
                     yield text
-                    next_token = self._clock.monotonic() + self._config().inter_token_timeout
-                    deadlines = _Deadlines(deadlines.total, next_token, 'further token')
+                    deadlines = deadlines.spoken(self._clock.monotonic() + self._config().inter_token_timeout)
+                elif delta.calls:
+                    deadlines = deadlines.called(self._clock.monotonic() + self._config().inter_token_timeout)
                 if delta.finish_reason:
-                    deadlines = _Deadlines(deadlines.total, self._clock.monotonic() + TAIL_WAIT, 'usage')
-        rest = answer.flush()
+                    deadlines = deadlines.finished(self._clock.monotonic() + TAIL_WAIT)
+        rest = heard.flush()
+        report.calls = heard.calls
         if rest:
             yield rest
-        if not report.finish_reason or (report.finish_reason == UNSAID and not answer.started):
+        if not report.finish_reason or (report.finish_reason == UNSAID and not (heard.started or heard.calls)):
             raise L2Unreachable('the stream ended before the answer did')
 
-    async def _deltas(self, messages: Sequence[Message], max_tokens: int | None) -> AsyncGenerator[Delta, None]:
+    async def _deltas(
+        self, messages: Sequence[Said], conversation: str, offer: Offer | None, max_tokens: int | None
+    ) -> AsyncGenerator[Delta, None]:
         """The chunks of one HTTP response. A finish reason may be followed by usage; ``[DONE]`` or the end ends it."""
         config = self._config()
         timeout = httpx.Timeout(None, connect=config.connect_timeout, pool=config.connect_timeout)
-        url, body = f'{self._endpoint.base_url}/chat/completions', self._body(messages, max_tokens)
-        finished = False
+        url, finished = f'{self._endpoint.base_url}/chat/completions', False
+        headers, body = self._sticky.marked(conversation, self._body(messages, offer, max_tokens))
         try:
-            async with self._http.stream('POST', url, json=body, timeout=timeout) as response:
+            async with self._http.stream('POST', url, json=body, headers=headers, timeout=timeout) as response:
+                self._sticky.heard(conversation, response.headers)
                 await self._check(response)
                 async with contextlib.aclosing(_payloads(response)) as payloads:
                     async for payload in payloads:
@@ -225,7 +264,7 @@ class ChatClient:
         if 'text/event-stream' not in kind.lower():
             raise L2Malformed(f'the endpoint sent {kind} instead of an event stream')
 
-    def _body(self, messages: Sequence[Message], max_tokens: int | None) -> dict[str, object]:
+    def _body(self, messages: Sequence[Said], offer: Offer | None, max_tokens: int | None) -> dict[str, object]:
         """The request; a null in ``l2.extra_body`` removes a field the provider does not know."""
         config = self._config()
         body: dict[str, object] = {
@@ -235,6 +274,7 @@ class ChatClient:
             'stream_options': {'include_usage': True},
             'max_tokens': config.max_tokens,
             'temperature': config.temperature,
+            **(offer.fields() if offer else {}),
         }
         body.update(extra_body(config))
         for name in ('max_tokens', 'max_completion_tokens'):

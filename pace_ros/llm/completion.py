@@ -1,13 +1,17 @@
 """What is known of one request beside its text."""
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 
 from pace_ros.language import count_tokens
+from pace_ros.llm.tools.call import ToolCall
+from pace_ros.llm.tools.used import ToolsUsed
 
 Message = dict[str, str]
+Said = Mapping[str, object]  # a message of any kind, also one that calls a tool or answers a call
 TOKENS_A_MESSAGE = 4  # role and separators
 
 
@@ -19,6 +23,9 @@ class Completion:
     endpoint is: that of the attempt that spoke, without failed ones and pauses. The breaker's states are those of the
     endpoint that answered, before and after. ``hedge`` is empty for a single request, else says which of two spoke
     first: first, second, neither.
+
+    ``calls`` are what the model called instead of answering, ``used`` what came of it. Over tool rounds the numbers are
+    sums.
     """
 
     attempts: int = 0
@@ -31,6 +38,8 @@ class Completion:
     breaker_after: str = ''
     hedge: str = ''
     tokens_wasted: int = 0
+    calls: tuple[ToolCall, ...] = ()
+    used: ToolsUsed = field(default_factory=ToolsUsed)
 
     @property
     def whole(self) -> bool:
@@ -40,10 +49,14 @@ class Completion:
     def take(self, other: Completion) -> None:
         """Become what the other is, but for what only the caller knows."""
         for each in fields(self):
-            if each.name not in ('hedge', 'tokens_wasted'):
+            if each.name not in ('hedge', 'tokens_wasted', 'used'):
                 setattr(self, each.name, getattr(other, each.name))
 
 
-def estimated_tokens(messages: Sequence[Message]) -> int:
+def estimated_tokens(messages: Sequence[Said]) -> int:
     """What a prompt costs, for requests that end before the server says it (an estimate)."""
-    return sum(TOKENS_A_MESSAGE + count_tokens(message['content']) for message in messages)
+    return sum(
+        TOKENS_A_MESSAGE + count_tokens(str(message.get('content') or '')) + count_tokens(
+            json.dumps(message['tool_calls']) if 'tool_calls' in message else '')
+        for message in messages
+    )

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from pace_ros.language import is_blank
 from pace_ros.llm.errors import L2Malformed, L2Refused
+from pace_ros.llm.tools.call import CallDelta
 
 _UNFIT = re.compile('[\ud800-\udfff]')
 
 
-def _lstripped(text: str) -> str:
+def without_leading_blanks(text: str) -> str:
     """Without what shows nothing at its beginning: white space, but also zero-width characters."""
     return text[next((i for i, char in enumerate(text) if not is_blank(char)), len(text)):]
 
@@ -24,6 +25,7 @@ class Delta:
     finish_reason: str = ''
     tokens_in: int = 0
     tokens_out: int = 0
+    calls: tuple[CallDelta, ...] = ()
 
 
 def parse_delta(payload: str) -> Delta:
@@ -45,11 +47,33 @@ def parse_delta(payload: str) -> Delta:
     delta = choice.get('delta')
     text = delta.get('content') if isinstance(delta, dict) else None
     return Delta(
-        text=_UNFIT.sub('\ufffd', text).replace('\0', '') if isinstance(text, str) else '',
+        text=_fit(text),
         finish_reason=str(choice.get('finish_reason') or ''),
         tokens_in=_count(usage.get('prompt_tokens')),
         tokens_out=_count(usage.get('completion_tokens')),
+        calls=_calls(delta.get('tool_calls')) if isinstance(delta, dict) else (),
     )
+
+
+def _fit(text: object) -> str:
+    """What is text can be written as UTF-8; what is none is empty."""
+    return _UNFIT.sub('\ufffd', text).replace('\0', '') if isinstance(text, str) else ''
+
+
+def _calls(listed: object) -> tuple[CallDelta, ...]:
+    """The pieces of tool calls; servers leave out what has not changed, and some send arguments as an object."""
+    calls = []
+    for each in listed if isinstance(listed, list) else []:
+        if isinstance(each, dict):
+            index, function = each.get('index'), each.get('function')
+            function = function if isinstance(function, dict) else {}
+            given = function.get('arguments')
+            if isinstance(given, dict):
+                given = json.dumps(given, ensure_ascii=False)
+            calls.append(CallDelta(
+                index if isinstance(index, int) else None, _fit(each.get('id')), _fit(function.get('name')), _fit(given)
+            ))
+    return tuple(calls)
 
 
 def _count(value: object) -> int:
@@ -70,10 +94,10 @@ class AnswerText:
         if self.started:
             return text
         self._held += text
-        rest = _lstripped(self._held)
+        rest = without_leading_blanks(self._held)
         if rest.startswith(self._OPEN):
             _, closed, rest = rest.partition(self._CLOSE)
-            rest = _lstripped(rest) if closed else ''
+            rest = without_leading_blanks(rest) if closed else ''
         elif self._OPEN.startswith(rest):
             return ''  # nothing yet, or perhaps the beginning of the tag
         self.started = bool(rest)
@@ -81,5 +105,5 @@ class AnswerText:
 
     def flush(self) -> str:
         """Return what was held back in doubt, at the end of the stream."""
-        rest = '' if self.started else _lstripped(self._held)
+        rest = '' if self.started else without_leading_blanks(self._held)
         return '' if rest.startswith(self._OPEN) else rest

@@ -15,8 +15,10 @@ from pace_ros.config_levels import Hedge
 from pace_ros.control import CostLedger
 from pace_ros.llm.breaker import Breaker
 from pace_ros.llm.chat import ChatClient
-from pace_ros.llm.completion import Completion, Message, estimated_tokens
+from pace_ros.llm.completion import Completion, Said, estimated_tokens
 from pace_ros.llm.in_flight import InFlight
+from pace_ros.llm.stickiness import hedge_of
+from pace_ros.llm.tools.offer import Offer
 
 SHARE_WINDOW = 200  # requests over which the share of hedged ones is limited
 KEPT_TTFTS = 100
@@ -27,6 +29,7 @@ class HedgedChat:
 
     The delay is a percentile of recent first-token times. Where the second request wins, the first one's time is known
     only to be longer than its life; that life is kept as its sample, which leaves every percentile below it right.
+    A hedge carries an identity of its own that is the visit's: on the first one's it would wait behind what is late.
     """
 
     def __init__(
@@ -59,17 +62,26 @@ class HedgedChat:
         """Close both connection pools."""
         await asyncio.gather(*(each.aclose() for each in {self.first, self.second}))
 
-    async def stream(self, messages: Sequence[Message], report: Completion) -> AsyncGenerator[str, None]:
-        """As ``ChatClient.stream``; ``report`` is that of the request which speaks first."""
+    def forget(self, conversation: str) -> None:
+        """As ``ChatClient.forget``, at both endpoints."""
+        self.first.forget(conversation)
+        self.second.forget(hedge_of(conversation))
+
+    async def stream(
+        self, messages: Sequence[Said], report: Completion, *, conversation: str = '', offer: Offer | None = None
+    ) -> AsyncGenerator[str, None]:
+        """As ``ChatClient.stream``; ``report`` is that of the request which speaks, or calls a tool, first."""
         delay = self._delay()
         self._recent.append(report)
         try:
             if delay is None:
-                async with contextlib.aclosing(self.first.stream(messages, report)) as pieces:
+                alone = self.first.stream(messages, report, conversation=conversation, offer=offer)
+                async with contextlib.aclosing(alone) as pieces:
                     async for piece in pieces:
                         yield piece
             else:
-                async with contextlib.aclosing(self._hedged_stream(messages, report, delay)) as pieces:
+                hedged = self._hedged_stream(messages, report, conversation, offer, delay)
+                async with contextlib.aclosing(hedged) as pieces:
                     async for piece in pieces:
                         yield piece
         finally:
@@ -77,13 +89,15 @@ class HedgedChat:
                 self._ttfts.append(report.ttft)
 
     async def _hedged_stream(
-        self, messages: Sequence[Message], report: Completion, delay: float
+        self, messages: Sequence[Said], report: Completion, conversation: str, offer: Offer | None, delay: float
     ) -> AsyncGenerator[str, None]:
         async with contextlib.AsyncExitStack() as requests:
-            first = winner = await requests.enter_async_context(self._request(self.first, messages))
+            asked = self._request(self.first, messages, conversation, offer)
+            first = winner = await requests.enter_async_context(asked)
             try:
                 if not await _settles_within(first, delay) and self._may_hedge(messages, report):
-                    second = await requests.enter_async_context(self._request(self.second, messages))
+                    hedge = self._request(self.second, messages, hedge_of(conversation), offer)
+                    second = await requests.enter_async_context(hedge)
                     winner = await self._race(first, second, messages, report)
                 async for piece in winner:
                     _copy(report, winner, first)
@@ -98,7 +112,7 @@ class HedgedChat:
             return None
         return float(np.percentile(list(self._ttfts), settings.percentile))
 
-    def _may_hedge(self, messages: Sequence[Message], report: Completion) -> bool:
+    def _may_hedge(self, messages: Sequence[Said], report: Completion) -> bool:
         """Within the share and under the cost ceiling, which is charged at once."""
         allowed = self._settings().max_share * len(self._recent)
         if self._hedged + 1 > allowed:
@@ -110,7 +124,7 @@ class HedgedChat:
         return True
 
     async def _race(
-        self, first: InFlight, second: InFlight, messages: Sequence[Message], report: Completion
+        self, first: InFlight, second: InFlight, messages: Sequence[Said], report: Completion
     ) -> InFlight:
         """The request that speaks first; the other is ended. Neither speaks in time: the first one, with its error."""
         racing = {asyncio.ensure_future(each.settled()): each for each in (first, second)}
@@ -122,28 +136,33 @@ class HedgedChat:
                 )
                 if not done:
                     break  # the visitor has waited long enough, for both
-                if first.speaks or second.speaks:
+                if _decided(first) or _decided(second):
                     break
                 for each in done:
                     del racing[each]
         finally:
             for each in racing:
                 each.cancel()
-        winner, loser = (second, first) if second.speaks and not first.speaks else (first, second)
+        winner, loser = (second, first) if _decided(second) and not _decided(first) else (first, second)
         if second.report.attempts == 0:  # its breaker refused it: nothing was sent
             tokens = estimated_tokens(messages)
             self._ledger.spend(tokens=-tokens)
             report.hedge, report.tokens_wasted = '', report.tokens_wasted - tokens
             return first
-        if winner.speaks:
+        if _decided(winner):
             report.hedge = 'second' if winner is second else 'first'
         report.tokens_wasted += loser.pieces
         self._ledger.spend(tokens=loser.pieces)
         await loser.aclose()
         return winner
 
-    def _request(self, client: ChatClient, messages: Sequence[Message]) -> InFlight:
-        return InFlight(lambda report: client.stream(messages, report), self._clock.monotonic())
+    def _request(
+        self, client: ChatClient, messages: Sequence[Said], conversation: str, offer: Offer | None
+    ) -> InFlight:
+        return InFlight(
+            lambda report: client.stream(messages, report, conversation=conversation, offer=offer),
+            self._clock.monotonic(),
+        )
 
 
 async def _settles_within(request: InFlight, seconds: float) -> bool:
@@ -151,6 +170,11 @@ async def _settles_within(request: InFlight, seconds: float) -> bool:
     with anyio.move_on_after(seconds):
         await request.settled()
     return request.speaks or request.over
+
+
+def _decided(request: InFlight) -> bool:
+    """Whether the request has begun to answer, or called a tool."""
+    return request.speaks or request.calls
 
 
 def _copy(report: Completion, winner: InFlight, first: InFlight) -> None:

@@ -44,6 +44,11 @@ class InFlight:
         """Whether it has ended with an error."""
         return self._error is not None
 
+    @property
+    def calls(self) -> bool:
+        """Whether it has ended with calls of tools."""
+        return self._over and bool(self.report.calls)
+
     async def settled(self) -> bool:
         """Wait for the first piece, or for the end if there is none; says whether there is a piece."""
         await self._settled.wait()

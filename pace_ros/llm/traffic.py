@@ -163,7 +163,7 @@ class RecordingTransport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request. Raises what ``inner`` raises."""
-        if not self._wanted():
+        if request.method != 'POST' or not self._wanted():  # a farewell is no exchange
             return await self._inner.handle_async_request(request)
         body = (await request.aread()).decode('utf-8', errors='replace')
         notes = _Notes(body, self._clock, self._redaction, self._on_exchange)

@@ -6,30 +6,34 @@ import contextlib
 import hmac
 import json
 import math
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterator, Mapping
 from typing import Any, TypeVar
 
 import anyio
 from fastapi import Depends, FastAPI, HTTPException, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive, Scope, Send
 
-from pace_ros.serving.chat_request import ChatRequest, RequestError, read_request
+from pace_ros.serving.chat_request import ChatRequest, RequestError, TooLarge, read_request
 from pace_ros.serving.conversations import TooMany
 from pace_ros.serving.gateway import Gateway
 from pace_ros.serving.gateway_metrics import Metrics
 from pace_ros.serving.identity import Histories, IdentityError, stated
 from pace_ros.serving.keeper import Keeper
-from pace_ros.serving.replica_client import Chunk
 from pace_ros.serving.replica_errors import ReplicaError, ReplicaRefused
 from pace_ros.serving.seating import Refused
+from pace_ros.serving.usage import Chunk
 from pace_ros.serving.whole_answer import whole_answer
 
 DONE = b'data: [DONE]\n\n'
+BODY_TIME = 10.0  # s in which a request must have come
 T = TypeVar('T')
 SESSION = 'x-session-id'
 HUNG_UP = 499  # nobody reads it
 INTERNAL = ('timings', 'system_fingerprint')  # of a chunk
-REFUSALS = (Refused, TooMany, ReplicaError, ConnectionAbortedError)
+REFUSALS = (Refused, TooMany, ReplicaError, ConnectionAbortedError, asyncio.CancelledError)
+ENDS = 'The gateway is ending.'
 
 
 def make_app(gateway: Gateway, *, token: str = '') -> FastAPI:
@@ -56,8 +60,6 @@ class _App:
     @contextlib.asynccontextmanager
     async def _lifespan(self, _app: FastAPI) -> AsyncIterator[None]:
         """The keeper works for as long as the gateway serves."""
-        if self._gateway.files is not None:
-            self._gateway.files.prepare()
         async with anyio.create_task_group() as group:
             group.start_soon(Keeper(self._gateway).run)
             yield
@@ -67,8 +69,9 @@ class _App:
 
     async def _authorised(self, request: Request) -> None:
         """Raises HTTPException for a client without the token."""
-        borne = request.headers.get('authorization', '')
-        if self._token and not hmac.compare_digest(borne.encode(), f'Bearer {self._token}'.encode()):
+        scheme, _, borne = request.headers.get('authorization', '').partition(' ')
+        right = hmac.compare_digest(borne.strip().encode(), self._token.encode()) and scheme.lower() == 'bearer'
+        if self._token and not right:
             raise HTTPException(401, 'The bearer token is missing or wrong.', {'www-authenticate': 'Bearer'})
 
     async def chat(self, request: Request) -> Response:
@@ -78,7 +81,11 @@ class _App:
             asked = read_request(content, self._gateway.fleet.settings.limits)
             key = stated(request.headers, asked.fields, self._gateway.fleet.settings.identity)
         except (RequestError, IdentityError) as error:
-            return _error(400, str(error))
+            return _error(413 if isinstance(error, TooLarge) else 400, str(error))
+        except TimeoutError:
+            return _error(408, f'The body did not come within {BODY_TIME:g} s.')
+        except ClientDisconnect:
+            return Response(status_code=HUNG_UP)
         derived = key is None
         key = key if key is not None else self._histories.conversation(asked.body['messages'])
         chunks = self._answer(key, asked, derived=derived)
@@ -88,7 +95,7 @@ class _App:
             return _refusal(error)
         headers = {SESSION: _header(key), 'cache-control': 'no-store'}
         if asked.stream:
-            return StreamingResponse(_events(first, chunks, asked), media_type='text/event-stream', headers=headers)
+            return _Streamed(first, chunks, asked, headers)
         try:
             return JSONResponse(await _unless_hung_up(request, _whole(first, chunks)), headers=headers)
         except REFUSALS as error:
@@ -132,24 +139,29 @@ class _App:
         return Response(self._metrics.text(), media_type=Metrics.TYPE)
 
     async def _content(self, request: Request) -> bytes:
-        """The body. Raises RequestError for one that is too large, before all of it has been read."""
-        most, content = self._gateway.fleet.settings.limits.body, b''
-        async for piece in request.stream():
-            content += piece
-            if len(content) > most:
-                raise RequestError(f'The body is larger than {most} bytes.')
-        return content
+        """The body. Raises TooLarge before all of it has been read, TimeoutError or ClientDisconnect."""
+        most, content = self._gateway.fleet.settings.limits.body, bytearray()
+        with anyio.fail_after(BODY_TIME):
+            async for piece in request.stream():
+                content += piece
+                if len(content) > most:
+                    raise TooLarge(f'The body is larger than {most} bytes.')
+        return bytes(content)
 
     async def _answer(self, key: str, asked: ChatRequest, *, derived: bool) -> AsyncGenerator[Chunk, None]:
         """The chunks under the gateway's own model name; how a conversation without a name goes on is remembered."""
         said: list[str] = []
-        async with contextlib.aclosing(self._gateway.answer(key, asked.body)) as chunks:
-            async for chunk in chunks:
-                said += [(each.get('delta') or {}).get('content') or '' for each in chunk.get('choices') or ()]
-                plain = {name: value for name, value in chunk.items() if name not in INTERNAL}
-                yield {**plain, 'model': self._gateway.fleet.settings.model}
-        if derived:
-            self._histories.ended(key, asked.body['messages'], ''.join(said))
+        try:
+            async with contextlib.aclosing(self._gateway.answer(key, asked.body)) as chunks:
+                async for chunk in chunks:
+                    said += [(each.get('delta') or {}).get('content') or '' for each in chunk.get('choices') or ()]
+                    plain = {name: value for name, value in chunk.items() if name not in INTERNAL}
+                    yield {**plain, 'model': self._gateway.fleet.settings.model}
+            if derived:
+                self._histories.ended(key, asked.body['messages'], ''.join(said))
+        finally:
+            if derived:
+                self._histories.unanswered(key)  # nothing where it has ended
 
 
 async def _unless_hung_up(request: Request, work: Coroutine[Any, Any, T]) -> T:
@@ -170,24 +182,47 @@ async def _unless_hung_up(request: Request, work: Coroutine[Any, Any, T]) -> T:
         await asyncio.gather(working, watching, return_exceptions=True)
 
 
-async def _events(first: Chunk, rest: AsyncGenerator[Chunk, None], asked: ChatRequest) -> AsyncIterator[bytes]:
-    async with contextlib.aclosing(rest):
+class _Streamed(StreamingResponse):
+    """The answer is closed, and its turn settled, however the response ends."""
+
+    def __init__(
+        self, first: Chunk, rest: AsyncGenerator[Chunk, None], asked: ChatRequest, headers: Mapping[str, str]
+    ) -> None:
+        super().__init__(_events(first, rest, asked), media_type='text/event-stream', headers=headers)
+        self._rest = rest
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            if (event := _event(first, asked)) is not None:
+            await super().__call__(scope, receive, send)
+        except asyncio.CancelledError:  # by the server alone, which is ending; a client that hangs up raises nothing
+            await send({'type': 'http.response.body', 'body': _error_event(503, ENDS), 'more_body': False})
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._rest.aclose()
+
+
+async def _events(first: Chunk, rest: AsyncGenerator[Chunk, None], asked: ChatRequest) -> AsyncIterator[bytes]:
+    try:
+        for event in _event(first, asked):
+            yield event
+        async for chunk in rest:
+            for event in _event(chunk, asked):
                 yield event
-            async for chunk in rest:
-                if (event := _event(chunk, asked)) is not None:
-                    yield event
-            yield DONE
-        except ReplicaError as error:  # the status is long sent: a client must see that this is no end
-            yield b'data: ' + json.dumps(_error_body(502, str(error))).encode() + b'\n\n'
+        yield DONE
+    except ReplicaError as error:  # the status is long sent: a client must see that this is no end
+        yield _error_event(502, str(error))
 
 
-def _event(chunk: Chunk, asked: ChatRequest) -> bytes | None:
-    """None for a chunk of usage alone that nobody asked for."""
-    if not chunk.get('choices') and not asked.include_usage:
-        return None
-    return b'data: ' + json.dumps(chunk, ensure_ascii=False).encode() + b'\n\n'
+def _error_event(status: int, message: str) -> bytes:
+    return b'data: ' + json.dumps(_error_body(status, message)).encode() + b'\n\n'
+
+
+def _event(chunk: Chunk, asked: ChatRequest) -> Iterator[bytes]:
+    """None for what would tell usage alone, and nobody asked for it."""
+    if not asked.include_usage:
+        chunk = {name: value for name, value in chunk.items() if name != 'usage'}
+    if chunk.get('choices') or 'usage' in chunk:
+        yield b'data: ' + json.dumps(chunk).encode() + b'\n\n'
 
 
 async def _first(chunks: AsyncGenerator[Chunk, None]) -> Chunk:
@@ -198,17 +233,19 @@ async def _whole(first: Chunk, rest: AsyncGenerator[Chunk, None]) -> dict[str, A
     return whole_answer([first, *[chunk async for chunk in rest]])
 
 
-def _refusal(error: Exception) -> Response:
+def _refusal(error: BaseException) -> Response:
     """What a client is told."""
     if isinstance(error, Refused) and math.isinf(error.retry_after):
         return _error(413, f'{error}.')
     if isinstance(error, Refused | TooMany):
         after = error.retry_after if isinstance(error, Refused) else 1.0
         return _error(429, f'{error}.', {'retry-after': str(math.ceil(after))})
-    if isinstance(error, ReplicaRefused) and 400 <= error.status < 500:
+    if isinstance(error, ReplicaRefused) and error.for_the_request:
         return _error(error.status, str(error))
     if isinstance(error, ConnectionAbortedError):
         return Response(status_code=HUNG_UP)
+    if isinstance(error, asyncio.CancelledError):  # by the server alone, which is ending
+        return _error(503, ENDS, {'retry-after': '1'})
     return _error(502, str(error))
 
 

@@ -8,15 +8,27 @@ from typing import Any
 
 from pace_ros.serving.fleet import Limits
 
-PASSED_ON = (
-    'messages', 'temperature', 'top_p', 'top_k', 'min_p', 'seed', 'stop', 'presence_penalty', 'frequency_penalty',
-    'response_format', 'tools', 'tool_choice', 'parallel_tool_calls', 'logit_bias', 'chat_template_kwargs',
-)
-ROLES = {'system', 'developer', 'user', 'assistant', 'tool'}
+NUMBER, WHOLE, OBJECT, LIST = 'a number', 'a whole number', 'an object', 'a list'
+KINDS: Mapping[str, tuple[type, ...]] = {
+    NUMBER: (int, float), WHOLE: (int,), OBJECT: (dict,), LIST: (list,), 'a string or a list': (str, list),
+    'a string or an object': (str, dict), 'true or false': (bool,),
+}
+PASSED_ON: Mapping[str, str] = {
+    'messages': LIST, 'temperature': NUMBER, 'top_p': NUMBER, 'top_k': WHOLE, 'min_p': NUMBER, 'seed': WHOLE,
+    'stop': 'a string or a list', 'presence_penalty': NUMBER, 'frequency_penalty': NUMBER, 'response_format': OBJECT,
+    'tools': LIST, 'tool_choice': 'a string or an object', 'parallel_tool_calls': 'true or false',
+    'logit_bias': OBJECT, 'chat_template_kwargs': OBJECT,
+}
+ROLES = ('assistant', 'developer', 'system', 'tool', 'user')
+CONTENT = (str, list, type(None))
 
 
 class RequestError(ValueError):
     """A request that cannot be served as it is; the message names the field."""
+
+
+class TooLarge(RequestError):
+    """A request of more bytes than are taken."""
 
 
 @dataclass(frozen=True)
@@ -31,22 +43,38 @@ class ChatRequest:
 
 def read_request(content: bytes, limits: Limits) -> ChatRequest:
     """A chat request from its bytes. Raises RequestError."""
+    fields = _parsed(content)
+    body = {name: fields[name] for name in PASSED_ON if fields.get(name) is not None}
+    for name, value in body.items():
+        _check(name, value, PASSED_ON[name])
+    _check_messages(body.get('messages'))
+    if fields.get('n', 1) not in (None, 1):
+        raise RequestError(f"'n' must be 1, not {fields['n']!r}.")
+    stream = fields.get('stream') or False
+    _check('stream', stream, 'true or false')
+    options = fields.get('stream_options') or {}
+    _check('stream_options', options, OBJECT)
+    if (answer := _answer(fields, limits)) is not None:
+        body['max_tokens'] = answer
+    return ChatRequest(body, fields, stream, bool(options.get('include_usage')))
+
+
+def _parsed(content: bytes) -> dict[str, Any]:
+    """What can be sent on as it is: no lone surrogates, no NaN."""
     try:
         fields = json.loads(content)
-    except ValueError as error:
-        raise RequestError(f'The body is no JSON: {error}.') from None
+        json.dumps(fields, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise RequestError(f'The body is no JSON: {" ".join(str(error).split())}.') from None
     if not isinstance(fields, dict):
         raise RequestError('The body must be a JSON object.')
-    _check_messages(fields.get('messages'))
-    if fields.get('n', 1) != 1:
-        raise RequestError(f"'n' must be 1, not {fields['n']!r}.")
-    stream = fields.get('stream', False)
-    if not isinstance(stream, bool):
-        raise RequestError(f"'stream' must be true or false, not {stream!r}.")
-    options = fields.get('stream_options')
-    body = {name: fields[name] for name in PASSED_ON if fields.get(name) is not None}
-    body['max_tokens'] = _answer(fields, limits)
-    return ChatRequest(body, fields, stream, isinstance(options, Mapping) and bool(options.get('include_usage')))
+    return fields
+
+
+def _check(name: str, value: object, kind: str) -> None:
+    boolean = isinstance(value, bool)
+    if not isinstance(value, KINDS[kind]) or (boolean and bool not in KINDS[kind]):
+        raise RequestError(f"'{name}' must be {kind}, not {_shown(value)}.")
 
 
 def _check_messages(messages: object) -> None:
@@ -54,16 +82,23 @@ def _check_messages(messages: object) -> None:
         raise RequestError("'messages' must be a list that is not empty.")
     for number, each in enumerate(messages):
         if not isinstance(each, dict) or each.get('role') not in ROLES:
-            raise RequestError(f"'messages[{number}]' must be an object with a role of {', '.join(sorted(ROLES))}.")
+            raise RequestError(f"'messages[{number}]' must be an object with a role of {', '.join(ROLES)}.")
+        if not isinstance(each.get('content'), CONTENT):
+            raise RequestError(f"'messages[{number}].content' must be a string, a list or null.")
 
 
-def _answer(fields: Mapping[str, Any], limits: Limits) -> int:
-    """Tokens that it may be answered with."""
+def _answer(fields: Mapping[str, Any], limits: Limits) -> int | None:
+    """Tokens that it may be answered with, None where that is left to the gateway."""
     for name in ('max_completion_tokens', 'max_tokens'):
         asked = fields.get(name)
         if asked is None:
             continue
         if not isinstance(asked, int) or isinstance(asked, bool) or asked < 1:
-            raise RequestError(f"'{name}' must be a whole number of at least 1, not {asked!r}.")
+            raise RequestError(f"'{name}' must be a whole number of at least 1, not {_shown(asked)}.")
         return min(asked, limits.answer)
-    return limits.answer
+    return None
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f'{text[:60]}...'

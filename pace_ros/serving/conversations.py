@@ -41,6 +41,7 @@ class Conversations:
         return len(self._known)
 
     def __iter__(self) -> Iterator[Conversation]:
+        """Those known now, whatever becomes of them meanwhile."""
         return iter([*self._known.values()])
 
     def get(self, key: str) -> Conversation | None:
@@ -58,16 +59,24 @@ class Conversations:
         return conversation
 
     def leave(self, conversation: Conversation, *, hung_up: bool = False) -> None:
-        """A turn has ended; a client that has ``hung_up`` may have left for good."""
+        """A turn has ended; a client that has ``hung_up`` may have left for good.
+
+        Raises ValueError where none was under way.
+        """
+        if conversation.under_way < 1:
+            raise ValueError(f'no turn of {conversation.key} is under way')
         conversation.under_way -= 1
         conversation.until = self._clock.monotonic() + (min(self._grace, self._idle) if hung_up else self._idle)
 
     def remove(self, conversation: Conversation) -> None:
-        """It is known no more."""
+        """It is known no more; its key may begin another."""
         if self._known.get(conversation.key) is conversation:
             del self._known[conversation.key]
 
     def over(self) -> list[Conversation]:
         """Those that have been idle for too long."""
-        now = self._clock.monotonic()
-        return [each for each in self._known.values() if not each.under_way and each.until <= now]
+        return [each for each in self._known.values() if self.is_over(each)]
+
+    def is_over(self, conversation: Conversation) -> bool:
+        """Whether it has been idle for too long, and no turn has come meanwhile."""
+        return not conversation.under_way and conversation.until <= self._clock.monotonic()

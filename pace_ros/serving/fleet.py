@@ -21,6 +21,7 @@ from pace_ros.settings import ConfigError, setting, with_values
 
 ROLES = ('prefill', 'decode', 'both')
 POLICIES = ('pinned', 'collocated', 'disaggregated', 'predicted', 'least-loaded', 'round-robin')
+HAND_OVER = ('pinned', 'disaggregated', 'predicted')  # those that have a cache moved
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,6 +33,8 @@ class Replica:
     role: str = setting('both', 'prefill: first turns are read here; decode: conversations live here.', choices=ROLES)
     slots: int = setting(4, 'Conversations it holds at once (its -np).', low=1, high=256)
     context: int = setting(2048, 'Tokens of context a slot (its -c over its -np).', low=16, high=10_000_000)
+    kv: int = setting(0, 'Tokens of KV cache that all its slots share; 0: each has its context for itself.', low=0,
+                      high=10_000_000_000)
     prefill_rate: float = setting(200.0, 'Prompt tokens a second until it has been measured.', low=0.1, high=1e7)
 
     @property
@@ -46,8 +49,8 @@ class Replica:
 
     @property
     def capacity(self) -> int:
-        """Tokens of KV cache."""
-        return self.slots * self.context
+        """Tokens of KV cache; no more than the slots can hold."""
+        return min(self.kv or self.slots * self.context, self.slots * self.context)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,8 +71,10 @@ class AdmissionSettings:
 
     utilisation: float = setting(0.9, "Share of the prefillers' measured throughput that may arrive.", low=0.05,
                                  high=10.0)
-    occupancy: float = setting(1.0, 'Share of the KV capacity that may be held or reserved.', low=0.05, high=1.0)
-    window: float = setting(30.0, 'Time over which arriving prefill tokens are averaged, s.', low=1.0, high=3600.0)
+    occupancy: float = setting(1.0, 'Share of a KV cache that first turns may fill; the rest is for growth.', low=0.05,
+                               high=1.0)
+    window: float = setting(30.0, 'What has been let in can be read within it, s; arrivals are averaged over it.',
+                            low=1.0, high=3600.0)
     wait: float = setting(5.0, 'How long a turn may wait for room before it is refused, s; 0: refused at once.',
                           low=0.0, high=600.0)
     waiting: int = setting(64, 'Turns that may wait at once.', low=0, high=10_000)
@@ -128,13 +133,17 @@ class Fleet:
     settings: GatewaySettings = dataclasses.field(default_factory=GatewaySettings)
 
     def __post_init__(self) -> None:
-        names = [each.name for each in self.replicas]
-        if len(set(names)) < len(names):
-            raise ConfigError(f'Two replicas have one name: {", ".join(names)}.')
+        for what in ('name', 'url'):
+            given = [str(getattr(each, what)).rstrip('/') for each in self.replicas]
+            if len(set(given)) < len(given):
+                raise ConfigError(f'Two replicas have one {what}: {", ".join(given)}.')
         for each in self.replicas:
             if not each.name or not each.url.startswith(('http://', 'https://')):
                 raise ConfigError(f'A replica needs a name and a URL with http:// or https://, not {each.name!r}, '
                                   f'{each.url!r}.')
+            if 0 < each.kv < each.context:
+                raise ConfigError(f'The replica {each.name!r} has less KV cache ({each.kv}) than a context '
+                                  f'({each.context}).')
         if not any(each.decodes for each in self.replicas):
             raise ConfigError('No replica decodes: give one the role decode or both.')
 
@@ -158,9 +167,21 @@ def read_fleet(path: Path) -> Fleet:
     if not isinstance(content, dict) or not isinstance(content.get('replicas'), list) or not content['replicas']:
         raise ConfigError(f'{path} must map settings to values and list replicas.')
     try:
-        return fleet_of(content)
+        fleet = fleet_of(content)
+        _check_served(fleet)
     except ConfigError as error:
         raise ConfigError(f'{path}: {error}') from None
+    return fleet
+
+
+def _check_served(fleet: Fleet) -> None:
+    """Raises ConfigError for a fleet that would refuse every turn, or leave a prefiller without work."""
+    settings = fleet.settings
+    if settings.policy == 'disaggregated' and not fleet.prefillers:
+        raise ConfigError("The policy 'disaggregated' needs a replica with the role prefill or both.")
+    idle = [each.name for each in fleet.replicas if not each.decodes]
+    if idle and not settings.slot_dir and settings.policy in HAND_OVER:
+        raise ConfigError(f"The policy {settings.policy!r} can use the prefiller {idle[0]!r} with a 'slot_dir' only.")
 
 
 def fleet_of(content: Mapping[str, Any]) -> Fleet:

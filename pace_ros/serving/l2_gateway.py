@@ -5,13 +5,16 @@ Clients bear PACE_GATEWAY_TOKEN if it is set; replicas are asked with PACE_REPLI
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
 import os
+import signal
 import socket
 import sys
 from pathlib import Path
 
 import uvicorn
+from fastapi import FastAPI
 
 from pace_ros.clock import SystemClock
 from pace_ros.serving.app import make_app
@@ -44,41 +47,73 @@ def secret(name: str) -> str:
 
 
 def gateway_of(fleet: Fleet, *, api_key: str = '') -> Gateway:
-    """The gateway of a fleet, with its clients, on the system's clock."""
+    """The gateway of a fleet, with its clients, on the system's clock; its slot folder is made ready.
+
+    Raises ConfigError.
+    """
     clock = SystemClock()
     clients = [ReplicaClient(each, fleet.settings.deadlines, clock, api_key=api_key) for each in fleet.replicas]
-    return Gateway(fleet, clients, clock)
+    gateway = Gateway(fleet, clients, clock)
+    if gateway.files is not None:
+        gateway.files.prepare()
+    return gateway
 
 
 def listening(host: str, port: int) -> socket.socket:
     """A bound socket. Raises ConfigError for an address that cannot be used."""
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ':' in host else socket.AF_INET)
-    except OSError as error:
-        raise ConfigError(f'The gateway cannot listen on {host}, port {port}: {error.strerror or error}.') from error
+    except (OSError, OverflowError) as error:
+        why = getattr(error, 'strerror', None) or error
+        raise ConfigError(f'The gateway cannot listen on {host}, port {port}: {why}.') from error
+
+
+def opened(fleet: Fleet, port: int | None = None) -> tuple[FastAPI, socket.socket]:
+    """The application and its socket. Raises ConfigError, also for an address beyond loopback without a token."""
+    host, token = fleet.settings.host, secret(TOKEN)
+    if host not in LOOPBACK and not token:
+        raise ConfigError(f"'host' is {host}: beyond loopback every client must bear a token, so set {TOKEN}.")
+    bound = listening(host, fleet.settings.port if port is None else port)
+    try:
+        return make_app(gateway_of(fleet, api_key=secret(KEY)), token=token), bound
+    except ConfigError:
+        bound.close()
+        raise
+
+
+def url_of(bound: socket.socket) -> str:
+    """The base URL of what listens there."""
+    host, port = bound.getsockname()[:2]
+    return f'http://{f"[{host}]" if ":" in host else host}:{port}/v1'
+
+
+def serve(app: FastAPI, bound: socket.socket) -> None:
+    """Until SIGINT or SIGTERM; answers under way then have a little time to end."""
+    server = uvicorn.Server(uvicorn.Config(
+        app, log_level='warning', timeout_graceful_shutdown=LONGEST_STOP, access_log=False,
+    ))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)  # uvicorn raises what ended it once more when it has ended
+    with contextlib.suppress(KeyboardInterrupt):
+        server.run(sockets=[bound])
+
+
+def log_to_stderr() -> None:
+    """What happens to the fleet, without its requests."""
+    logging.basicConfig(level=logging.INFO, format='%(levelname)s %(name)s: %(message)s')
+    logging.getLogger('httpx').setLevel(logging.WARNING)
 
 
 def main() -> None:
     """Serve until interrupted; prints the base URL once it listens."""
     options = arguments()
-    logging.basicConfig(level=logging.INFO, format='%(levelname)s %(name)s: %(message)s')
-    logging.getLogger('httpx').setLevel(logging.WARNING)
+    log_to_stderr()
     try:
-        fleet = read_fleet(options.fleet)
-        host, port = fleet.settings.host, fleet.settings.port if options.port is None else options.port
-        token = secret(TOKEN)
-        if host not in LOOPBACK and not token:
-            raise ConfigError(f"'host' is {host}: beyond loopback every client must bear a token, so set {TOKEN}.")  # noqa: TRY301
-        app = make_app(gateway_of(fleet, api_key=secret(KEY)), token=token)
-        bound = listening(host, port)
+        app, bound = opened(read_fleet(options.fleet), options.port)
     except ConfigError as error:
         sys.exit(f'l2_gateway: {error}')
-    name = f'[{host}]' if ':' in host else host
-    print(f'http://{name}:{bound.getsockname()[1]}/v1', flush=True)  # noqa: T201  what a caller waits for
-    server = uvicorn.Server(uvicorn.Config(
-        app, log_level='warning', timeout_graceful_shutdown=LONGEST_STOP, access_log=False,
-    ))
-    server.run(sockets=[bound])
+    print(url_of(bound), flush=True)  # noqa: T201  what a caller waits for
+    serve(app, bound)
 
 
 if __name__ == '__main__':

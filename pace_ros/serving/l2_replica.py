@@ -31,6 +31,8 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument('--threads', type=int, default=1, help='for reading and for answering (default: %(default)s)')
     parser.add_argument('--cores', metavar='LIST', help='run on these alone, as 0 or 0,2 (default: all)')
     parser.add_argument('--slot-dir', type=Path, help="the fleet's slot_dir; without it nothing is handed over")
+    parser.add_argument('--with-stdin', action='store_true', help='end when standard input is closed: whoever started '
+                        'it has ended')
     known, _ros = parser.parse_known_args(argv)  # a launch file adds --ros-args
     return known
 
@@ -49,12 +51,14 @@ def cores_of(text: str) -> set[int]:
 
 def parameters_of(options: argparse.Namespace, xllamacpp: Any) -> Any:
     """llama.cpp's own parameters. Raises ValueError with a sentence."""
-    model = options.model or packaged.small_chat_model()
-    if not model.is_file():
-        raise ValueError(f'There is no model at {model}.')
     for name in ('slots', 'context', 'batch', 'threads'):
         if getattr(options, name) < 1:
             raise ValueError(f'--{name} must be at least 1, not {getattr(options, name)}.')
+    if not 0 <= options.port < 1 << 16:
+        raise ValueError(f'--port must be from 0 to 65535, not {options.port}.')
+    model = options.model or packaged.small_chat_model()
+    if not model.is_file():
+        raise ValueError(f'There is no model at {model}.')
     parameters = xllamacpp.CommonParams()
     parameters.model.path = str(model)
     parameters.hostnames = ['127.0.0.1']
@@ -66,6 +70,7 @@ def parameters_of(options: argparse.Namespace, xllamacpp: Any) -> Any:
     parameters.cache_ram_mib = 0  # a cache of its own beside the slots would hide what a slot holds
     parameters.endpoint_slots = parameters.endpoint_metrics = parameters.endpoint_props = True
     if options.slot_dir is not None:
+        os.umask(0o077)  # what it writes is for its own user alone
         options.slot_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         parameters.slot_save_path = f'{options.slot_dir}/'
     if key := os.environ.get(KEY, '').strip():
@@ -76,18 +81,22 @@ def parameters_of(options: argparse.Namespace, xllamacpp: Any) -> Any:
     return parameters
 
 
+def _wait_for_end_of_input(stop: threading.Event) -> None:
+    sys.stdin.read()
+    stop.set()
+
+
 def main() -> None:
     """Serve until interrupted; prints the base URL, without /v1, once it answers."""
     options = arguments()
     try:
-        import xllamacpp  # noqa: PLC0415  its absence gets a sentence
-    except ImportError:
-        sys.exit('l2_replica needs xllamacpp: run scripts/setup.sh.')
-    try:
         if options.cores:
             os.sched_setaffinity(0, cores_of(options.cores))  # before any thread is there, so that all inherit it
+        import xllamacpp  # noqa: PLC0415  its absence gets a sentence
         parameters = parameters_of(options, xllamacpp)
-    except (ValueError, OSError) as error:
+    except ImportError:
+        sys.exit('l2_replica needs xllamacpp: run scripts/setup.sh.')
+    except (ValueError, OSError, packaged.MissingPackage) as error:
         sys.exit(f'l2_replica: {error}')
     stop = threading.Event()
 
@@ -100,6 +109,8 @@ def main() -> None:
         server = xllamacpp.Server(parameters)
     except RuntimeError as error:
         sys.exit(f'l2_replica: the server does not start: {error}')
+    if options.with_stdin:
+        threading.Thread(target=_wait_for_end_of_input, args=[stop], daemon=True).start()
     print(server.listening_address, flush=True)  # noqa: T201  what a caller waits for
     stop.wait()
     os._exit(0)  # taken down in order, the server would first finish every answer under way

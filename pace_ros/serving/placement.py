@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,10 @@ class ReplicaView:
         """Whether a conversation of so many tokens has room here."""
         return self.free_slots > 0 and tokens <= min(self.free, self.context)
 
+    def goes_on(self, tokens: int) -> bool:
+        """Whether the conversation that is here already has room to grow to so many tokens."""
+        return tokens <= self.context and tokens - self.held <= self.free
+
     def delay(self, prompt: int) -> float:
         """When a prompt of so many tokens would have been read here, s from now."""
         return (self.waiting + prompt) / self.rate
@@ -53,7 +57,8 @@ class ReplicaView:
 @dataclass(frozen=True)
 class Placement:
     """``prefill`` reads the prompt and hands its cache to ``decode``, which answers; the same one: nothing is moved.
-    ``stays``: the conversation keeps its slot there for its later turns.
+    ``prefill`` may be the conversation's home, from which its cache then moves with the turn. ``stays``: the
+    conversation keeps its slot at ``decode`` for its later turns.
     """
 
     prefill: str
@@ -62,13 +67,29 @@ class Placement:
 
 
 class Policy(ABC):
-    """Decides turn by turn. It may remember, but not look at anything else."""
+    """Decides turn by turn. It may remember, but not look at anything else. Ties are broken by name, so that the order
+    of a fleet file means nothing. ``role_blind``: it reads and answers on every replica, whatever its role.
+    ``settles``: a conversation never leaves where it lives, while that is well.
+    """
 
     name: str
+    role_blind = False
+    settles = False
+
+    def seen(self, fleet: Sequence[ReplicaView]) -> Sequence[ReplicaView]:
+        """The fleet as this policy, and admission for it, takes it."""
+        if not self.role_blind:
+            return fleet
+        return [
+            each if each.prefills and each.decodes else replace(each, prefills=True, decodes=True) for each in fleet
+        ]
 
     @abstractmethod
     def place(self, turn: Turn, fleet: Sequence[ReplicaView], home: str | None) -> Placement | None:
-        """Where, or None while there is no room. ``home`` is where the conversation lives, if that is well."""
+        """Where, or None while there is no room. ``home`` is where the conversation lives, if that is well.
+
+        It may be asked about one turn more than once, until there is room.
+        """
 
     def learn(self, turn: Turn, answered: int) -> None:  # noqa: B027  most policies remember nothing
         """A turn has ended after so many tokens of answer."""

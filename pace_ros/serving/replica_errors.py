@@ -1,6 +1,8 @@
 """What can go wrong at a replica."""
 from __future__ import annotations
 
+OUR_OWN = frozenset({401, 403, 404, 408, 429})  # client errors that are between gateway and replica
+
 
 class ReplicaError(RuntimeError):
     """A replica did not do what it was asked; the message names it."""
@@ -21,3 +23,8 @@ class ReplicaRefused(ReplicaError):
         super().__init__(message)
         self.status = status
         self.kind = kind
+
+    @property
+    def for_the_request(self) -> bool:
+        """Whether the request itself is to blame, so that no other replica would take it either."""
+        return 400 <= self.status < 500 and self.status not in OUR_OWN

@@ -2,23 +2,29 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterator
 
 from pace_ros.serving.fleet import Replica
 from pace_ros.serving.ledger import Ledger
 from pace_ros.serving.placement import ReplicaView
-from pace_ros.serving.replica_client import ReplicaClient, Usage
+from pace_ros.serving.replica_client import ReplicaClient
+from pace_ros.serving.usage import Usage
 
 WEIGHT = 0.2  # of the last reading in the measured rate
 ENOUGH = 32  # tokens: shorter readings say little about the rate
 
 
 class ReplicaState:
-    """One replica: its client, whether it is well, what it is doing, how fast it reads."""
+    """One replica: its client, whether it is well, what it is doing, how fast it reads. ``misses``: looks at its health
+    in a row that it did not answer; ``touched``: when a turn there last ended (monotonic, s).
+    """
 
     def __init__(self, client: ReplicaClient) -> None:
         self.client = client
         self.well = True
+        self.misses = 0
+        self.touched = -math.inf
         self.waiting = 0
         self.streams = 0
         self.rate = client.replica.prefill_rate

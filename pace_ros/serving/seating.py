@@ -1,22 +1,21 @@
 """A place for a turn: admitted, placed by the policy, entered into the ledger; or it waits, or is refused."""
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-import anyio
-
 from pace_ros.clock import Clock
-from pace_ros.serving.admission import SOON, Admission, Verdict
+from pace_ros.serving.admission import SOON, Admission, Verdict, readers
 from pace_ros.serving.conversations import Conversation
 from pace_ros.serving.fleet import AdmissionSettings
 from pace_ros.serving.ledger import Account, Ledger
 from pace_ros.serving.placement import Placement, Policy, ReplicaView, Turn
 from pace_ros.serving.replica_state import ReplicaState
+from pace_ros.serving.waiting_line import WaitingLine
 
-LOOK_AGAIN = 0.25  # s: arrivals leave the window with time alone
+LOOK_AGAIN = 0.25  # s: prompts that were let in are read as time passes, without a word
+OTHERS_FIRST = Verdict(admitted=False, reason='others wait for room', retry_after=SOON)
 
 
 class Refused(RuntimeError):
@@ -40,7 +39,10 @@ class Seat:
 
 
 class Seating:
-    """Takes and gives back seats. Turns that find none wait in the order in which they came."""
+    """Takes and gives back seats. Turns of conversations that live nowhere and find no room wait in the order in which
+    they came; those that a lost replica has unseated go before them, and were let in once. Who lives somewhere needs
+    no slot, and waits behind nobody.
+    """
 
     def __init__(
         self, states: Mapping[str, ReplicaState], ledger: Ledger, policy: Policy, settings: AdmissionSettings,
@@ -52,9 +54,14 @@ class Seating:
         self._settings = settings
         self._clock = clock
         self._hands_over = hands_over
+        self._line = WaitingLine()
+        self._waiting_at_home = WaitingLine()
         self.admission = Admission(settings, clock)
-        self.waiting = 0
-        self._changed = anyio.Event()
+
+    @property
+    def waiting(self) -> int:
+        """Turns that wait."""
+        return len(self._line) + len(self._waiting_at_home)
 
     def views(self, conversation: Conversation, without: Collection[str] = ()) -> list[ReplicaView]:
         """The replicas that are well, as a policy sees them."""
@@ -67,69 +74,89 @@ class Seating:
         return views
 
     async def take(self, conversation: Conversation, turn: Turn, without: Collection[str] = ()) -> Seat:
-        """A seat, as soon as there is one. Raises Refused."""
+        """A seat, as soon as there is one; ``without`` the replicas that have just failed this turn. Raises Refused."""
+        if (never := self._never(conversation, turn)) is not None:
+            raise Refused(never.reason, never.retry_after)
         until = self._clock.monotonic() + self._settings.wait
-        with contextlib.ExitStack() as stack:
-            queued = False
-            while True:
-                found = self._try(conversation, turn, without)
-                if isinstance(found, Seat):
-                    return found
-                left = until - self._clock.monotonic()
-                if left <= 0 or math.isinf(found.retry_after):
-                    raise Refused(found.reason, found.retry_after)
-                if not queued:
-                    if self.waiting >= self._settings.waiting:
-                        raise Refused(f'{found.reason}, and {self.waiting} turns are waiting', found.retry_after)
-                    stack.enter_context(self._queued())
-                    queued = True
-                changed = self._changed
-                with anyio.move_on_after(min(left, LOOK_AGAIN)):
-                    await changed.wait()
+        line = self._line if self._home(conversation, without) is None else self._waiting_at_home
+        found: Seat | Verdict = OTHERS_FIRST
+        if line is self._waiting_at_home or without or not len(line):
+            found = self._try(conversation, turn, without)
+        if isinstance(found, Seat):
+            return found
+        if self._settings.wait <= 0.0:
+            raise Refused(found.reason, found.retry_after)
+        if self.waiting >= self._settings.waiting:
+            raise Refused(f'{found.reason}, and {self.waiting} turns are waiting', found.retry_after)
+        verdict = found
+        with line.place(again=bool(without)) as place:
+            while (left := until - self._clock.monotonic()) > 0:
+                await line.wait(min(left, LOOK_AGAIN))
+                if line is self._waiting_at_home or line.is_first(place):
+                    found = self._try(conversation, turn, without)
+                    if isinstance(found, Seat):
+                        return found
+                    verdict = found
+        raise Refused(verdict.reason, max(verdict.retry_after, self._settings.wait))
 
     def changed(self) -> None:
         """Something became free: who waits looks again."""
-        self._changed.set()
-        self._changed = anyio.Event()
+        self._waiting_at_home.changed()
+        self._line.changed()
 
-    @contextlib.contextmanager
-    def _queued(self) -> Iterator[None]:
-        self.waiting += 1
-        try:
-            yield
-        finally:
-            self.waiting -= 1
+    def _home(self, conversation: Conversation, without: Collection[str]) -> str | None:
+        """Where it lives, if its account still stands, and there is reason to go there."""
+        home = conversation.home
+        if home is None or not self._ledger.is_open(home):
+            return None
+        return home.replica if self._states[home.replica].well and home.replica not in without else None
+
+    def _never(self, conversation: Conversation, turn: Turn) -> Verdict | None:
+        """Where a turn has outgrown its home (nothing migrates), or every replica, those that are lost included."""
+        home = self._home(conversation, ())
+        at = [self._states[home]] if home and self._policy.settles else [*self._states.values()]
+        contexts = [each.replica.context for each in at if each.replica.decodes or self._policy.role_blind]
+        largest = max(contexts, default=0)
+        if turn.tokens <= largest:
+            return None
+        return Verdict(admitted=False, reason=f'{turn.tokens} tokens are more than a context of {largest}',
+                       retry_after=math.inf)
 
     def _try(self, conversation: Conversation, turn: Turn, without: Collection[str]) -> Seat | Verdict:
-        views = self.views(conversation, without)
-        home = conversation.home.replica if conversation.home is not None else None
-        if home not in {each.name for each in views}:
-            home = None
-        held = max((each.held for each in views), default=0)
-        to_read = max(1, turn.prompt - held)
-        verdict = self.admission.verdict(turn, to_read, views, known=home is not None)
+        """A seat, or why there is none now; an infinite ``retry_after``: there never will be."""
+        if (never := self._never(conversation, turn)) is not None:
+            return never
+        views = self._policy.seen(self.views(conversation, without))
+        home = self._home(conversation, without)
+        settled = home is not None or bool(without)  # who comes again has been let in
+        to_read = max(1, turn.prompt - max((each.held for each in views), default=0))
+        verdict = self.admission.verdict(turn, to_read, views, known=settled)
+        if math.isinf(verdict.retry_after):
+            return Verdict(admitted=False, reason='no replica with so long a context is well', retry_after=SOON)
         if not verdict.admitted:
             return verdict
-        placement = self._policy.place(turn, views, home)
+        placement = self._policy.place(turn, views if settled else self.admission.open_to_new(views), home)
         seat = None if placement is None else self._enter(conversation, turn, placement)
         if seat is None:
             return Verdict(admitted=False, reason='there is no room in any KV cache', retry_after=SOON)
-        self.admission.admit(to_read)
+        self._meter(turn, seat.placement, views)
         return seat
+
+    def _meter(self, turn: Turn, placement: Placement, views: Sequence[ReplicaView]) -> None:
+        """What a prefiller will read counts as arrived."""
+        for each in readers(views):
+            if each.name == placement.prefill:
+                self.admission.admit(max(1, turn.prompt - each.held))
 
     def _enter(self, conversation: Conversation, turn: Turn, placement: Placement) -> Seat | None:
         """Into the ledger, all or nothing."""
-        account = self._ledger.account(conversation.key, placement.decode)
-        fresh = account is None
-        if account is None:
-            account = self._ledger.open(conversation.key, placement.decode, turn.tokens)
-        elif not self._ledger.reserve(account, max(0, turn.tokens - account.held)):
-            account = None
+        fresh = self._ledger.account(conversation.key, placement.decode) is None
+        account = self._reserved(conversation, placement.decode, turn.tokens)
         if account is None:
             return None
         source = None
         if placement.prefill != placement.decode:
-            source = self._ledger.open(conversation.key, placement.prefill, turn.prompt)
+            source = self._reserved(conversation, placement.prefill, turn.prompt)
             if source is None:
                 if fresh:
                     self._ledger.close(account)
@@ -137,3 +164,10 @@ class Seating:
                     self._ledger.settle(account, account.held)
                 return None
         return Seat(placement, account, source, account.slot if placement.stays or source is not None else None)
+
+    def _reserved(self, conversation: Conversation, replica: str, tokens: int) -> Account | None:
+        """Room for so many tokens in all: in the slot that the conversation has there, else in a free one."""
+        account = self._ledger.account(conversation.key, replica)
+        if account is None:
+            return self._ledger.open(conversation.key, replica, tokens)
+        return account if self._ledger.reserve(account, max(0, tokens - account.held)) else None

@@ -4,13 +4,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pace_ros.serving.replica_client import Chunk
+from pace_ros.serving.usage import Chunk
 
 
 def whole_answer(chunks: Iterable[Chunk]) -> dict[str, Any]:
-    """A ``chat.completion`` of its ``chat.completion.chunk``s; calls of tools are put together by their index."""
+    """A ``chat.completion`` of its ``chat.completion.chunk``s; calls of tools are put together by their index.
+
+    ``content`` is null beside calls without words, as with OpenAI, else a string.
+    """
     answer: dict[str, Any] = {'object': 'chat.completion'}
-    message: dict[str, Any] = {'role': 'assistant', 'content': None}
+    message: dict[str, Any] = {'role': 'assistant', 'content': ''}
     calls: dict[int, dict[str, Any]] = {}
     finish: str | None = None
     for chunk in chunks:
@@ -19,12 +22,12 @@ def whole_answer(chunks: Iterable[Chunk]) -> dict[str, Any]:
             delta = choice.get('delta') or {}
             for name in ('content', 'reasoning_content'):
                 if delta.get(name):
-                    message[name] = (message.get(name) or '') + delta[name]
+                    message[name] = message.get(name, '') + delta[name]
             for call in delta.get('tool_calls') or ():
                 _add_call(calls.setdefault(int(call.get('index', 0)), {}), call)
             finish = choice.get('finish_reason') or finish
     if calls:
-        message['tool_calls'] = [calls[index] for index in sorted(calls)]
+        message |= {'content': message['content'] or None, 'tool_calls': [calls[index] for index in sorted(calls)]}
     return {**answer, 'choices': [{'index': 0, 'message': message, 'finish_reason': finish}]}
 
 

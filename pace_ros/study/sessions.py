@@ -120,6 +120,7 @@ def _logged_turn(fields_: Row, name: str) -> Row:
         raise ValueError('no turn')
     for each in ('refused', 'entry_ids'):
         row[each] = '; '.join(row[each] or ())
+    row['tools'] = '; '.join(f'{use["name"]}{" failed" if use["error"] else ""}' for use in row['tools'] or ())
     return {
         **row, 'perceived_latency': fields_.get('perceived_latency'), 'robot': '', 'file': name,
         'arm': _arm(fields_.get('arm') or {}), 'switches': _switches(fields_.get('switches') or {}),

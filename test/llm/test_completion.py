@@ -9,10 +9,12 @@ import pytest
 
 from pace_ros.language import count_tokens
 from pace_ros.llm import Completion, Message, estimated_tokens
+from pace_ros.llm.tools.call import ToolCall
 
-THE_CALLER_S = {'hedge', 'tokens_wasted'}
+THE_CALLER_S = {'hedge', 'tokens_wasted', 'used'}
 SPOKEN = Completion(attempts=2, ttft=1.5, sample=0.5, finish_reason='stop', tokens_in=11, tokens_out=3,
-                    breaker_before='half-open', breaker_after='closed', hedge='second', tokens_wasted=7)
+                    breaker_before='half-open', breaker_after='closed', hedge='second', tokens_wasted=7,
+                    calls=(ToolCall('1', 'price', '{}'),))
 
 
 def test_taking_another_over_keeps_what_only_the_caller_knows() -> None:

@@ -10,6 +10,7 @@ from support import chunk
 from pace_ros.language import is_blank
 from pace_ros.llm.delta import AnswerText, Delta, parse_delta
 from pace_ros.llm.errors import L2Malformed, L2Refused
+from pace_ros.llm.tools.call import CallDelta
 
 
 def delta_of(payload: object) -> Delta:
@@ -27,7 +28,8 @@ def delta_of(payload: object) -> Delta:
         pytest.param(chunk(content=['x']), Delta(), id='text-of-another-type'),
         pytest.param(chunk(reasoning_content='Hmm.'), Delta(), id='reasoning_content'),
         pytest.param(chunk(content=None, reasoning='Hmm.'), Delta(), id='reasoning'),
-        pytest.param(chunk(tool_calls=[{'index': 0, 'function': {'arguments': '{}'}}]), Delta(), id='tool-call'),
+        pytest.param(chunk(tool_calls=[{'index': 0, 'function': {'arguments': '{}'}}]),
+                     Delta(calls=(CallDelta(0, arguments='{}'),)), id='tool-call'),
         pytest.param(chunk(refusal='No.'), Delta(), id='refusal'),
         pytest.param(chunk('end', finish='stop'), Delta('end', 'stop'), id='text-and-finish'),
         pytest.param(chunk(finish='length'), Delta('', 'length'), id='finish'),

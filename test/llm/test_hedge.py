@@ -368,7 +368,9 @@ class TestWhoWins:
         gate = asyncio.Event()
 
         class Chorus(Played):
-            async def stream(self, messages: Sequence[Message], report: Completion) -> AsyncGenerator[str, None]:
+            async def stream(
+                self, messages: Sequence[Message], report: Completion, *, conversation: str = '', offer: object = None
+            ) -> AsyncGenerator[str, None]:
                 self.asked, report.attempts = 1, 1
                 await gate.wait()
                 for piece in ['a', 'b', 'c']:
@@ -440,7 +442,9 @@ class Played:
     first_token_timeout: float = 60.0
     breaker: Breaker = field(default_factory=lambda: Breaker(failures=1, cooldown=1.0, clock=VirtualClock()))
 
-    async def stream(self, messages: Sequence[Message], report: Completion) -> AsyncGenerator[str, None]:
+    async def stream(
+        self, messages: Sequence[Message], report: Completion, *, conversation: str = '', offer: object = None
+    ) -> AsyncGenerator[str, None]:
         assert messages
         self.asked += 1
         report.attempts = 1
@@ -619,7 +623,9 @@ class TestCancellation:
         closing, ended = asyncio.Event(), asyncio.Event()
 
         class SlowToClose(Played):
-            async def stream(self, messages: Sequence[Message], report: Completion) -> AsyncGenerator[str, None]:
+            async def stream(
+                self, messages: Sequence[Message], report: Completion, *, conversation: str = '', offer: object = None
+            ) -> AsyncGenerator[str, None]:
                 try:
                     await asyncio.Event().wait()
                     yield ''
@@ -628,7 +634,9 @@ class TestCancellation:
                     await asyncio.Event().wait()
 
         class Endless(Played):
-            async def stream(self, messages: Sequence[Message], report: Completion) -> AsyncGenerator[str, None]:
+            async def stream(
+                self, messages: Sequence[Message], report: Completion, *, conversation: str = '', offer: object = None
+            ) -> AsyncGenerator[str, None]:
                 report.attempts = 1
                 try:
                     yield 'ok'
@@ -687,7 +695,9 @@ def test_the_share_may_be_asked_from_other_threads() -> None:
 @pytest.mark.anyio
 async def test_both_requests_together_keep_the_first_one_s_deadline() -> None:
     class Silent(Played):
-        async def stream(self, messages: Sequence[Message], report: Completion) -> AsyncGenerator[str, None]:
+        async def stream(
+            self, messages: Sequence[Message], report: Completion, *, conversation: str = '', offer: object = None
+        ) -> AsyncGenerator[str, None]:
             report.attempts = 1
             await asyncio.sleep(self.first_token_timeout)
             raise L2Timeout('no first token in time')

@@ -12,13 +12,16 @@ class Collocated(Policy):
     """
 
     name = 'collocated'
+    settles = True
+    role_blind = True
 
     def place(self, turn: Turn, fleet: Sequence[ReplicaView], home: str | None) -> Placement | None:
-        """Where the least is waiting, of those with room; all replicas count, whatever their role."""
+        """Where it is read soonest, of those with room; all replicas count, whatever their role."""
         if home is not None:
-            return Placement(home, home)
+            stays = any(each.name == home and each.goes_on(turn.tokens) for each in fleet)
+            return Placement(home, home) if stays else None
         fitting = [each for each in fleet if each.fits(turn.tokens)]
         if not fitting:
             return None
-        chosen = min(fitting, key=lambda each: (each.delay(turn.prompt), each.streams, -each.free))
+        chosen = min(fitting, key=lambda each: (each.delay(turn.prompt), each.streams, -each.free, each.name))
         return Placement(chosen.name, chosen.name)

@@ -7,7 +7,9 @@ from pace_ros.serving.placement import Placement, Policy, ReplicaView, Turn
 
 
 class Disaggregated(Policy):
-    """No turn is read where others are answered; no conversation stays anywhere."""
+    """No turn is read where others are answered, unless one replica has both roles, or no prefiller that is well could
+    ever take it; no conversation stays anywhere.
+    """
 
     name = 'disaggregated'
 
@@ -15,8 +17,18 @@ class Disaggregated(Policy):
         """The prefiller that is done soonest, the decoder with most free KV."""
         del home
         decoders = [each for each in fleet if each.decodes and each.fits(turn.tokens)]
-        readers = [each for each in fleet if each.prefills and each.hands_over and each.fits(turn.prompt)]
-        if not decoders or not readers:
+        if not decoders:
             return None
-        decode = max(decoders, key=lambda each: (each.free, each.free_slots))
-        return Placement(min(readers, key=lambda each: each.delay(turn.prompt)).name, decode.name, stays=False)
+        decode = min(decoders, key=lambda each: (-each.free, -each.free_slots, each.name))
+        able = [
+            each for each in fleet
+            if each.prefills and turn.prompt <= each.context
+            and (each is decode or (each.hands_over and decode.hands_over))
+        ]
+        if not able:
+            return Placement(decode.name, decode.name, stays=False)
+        readers = [each for each in able if each.fits(turn.prompt)]
+        if not readers:
+            return None
+        prefill = min(readers, key=lambda each: (each.delay(turn.prompt), each is not decode, each.name))
+        return Placement(prefill.name, decode.name, stays=False)

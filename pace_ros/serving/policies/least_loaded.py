@@ -10,12 +10,18 @@ class LeastLoaded(Policy):
     """Turn by turn to the replica with the fewest answers under way; a cache is found by chance."""
 
     name = 'least-loaded'
+    role_blind = True
+
+    def __init__(self) -> None:
+        self._last = ''
 
     def place(self, turn: Turn, fleet: Sequence[ReplicaView], home: str | None) -> Placement | None:
-        """The first of the least loaded ones with room."""
+        """Of the least loaded ones with room, the next by name."""
         del home
         fitting = [each for each in fleet if each.fits(turn.tokens)]
         if not fitting:
             return None
-        chosen = min(fitting, key=lambda each: (each.streams, each.waiting))
-        return Placement(chosen.name, chosen.name, stays=False)
+        least = min((each.streams, each.waiting) for each in fitting)
+        names = sorted(each.name for each in fitting if (each.streams, each.waiting) == least)
+        self._last = next((name for name in names if name > self._last), names[0])
+        return Placement(self._last, self._last, stays=False)

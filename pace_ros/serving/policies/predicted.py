@@ -1,61 +1,89 @@
-"""Per-turn prediction: each turn is disaggregated or not by what it is predicted to cost."""
+"""Per-turn prediction: each turn is placed anew by what it is predicted to cost."""
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from pace_ros.serving.placement import Placement, Policy, ReplicaView, Turn
+from pace_ros.serving.policies.answer_lengths import AnswerLengths
 
-TOKEN = 0.03  # s that a token of an answer takes, until learnt better
-MOVE = 0.05  # s that handing a cache over is reckoned to take
-RECENT = 0.3  # weight of the last answer in the mean that is the prediction
+TOKEN = 0.03  # s that a token of an answer takes
+MOVE = 0.05  # s that a hand-over takes
+SHARE = 0.25  # of its own time is what one answer's token costs another that is answered beside it
 
 
 class Predicted(Policy):
-    """Predicts a turn's answer length from the conversation's own mean, and weighs two ways: to read the prompt at home
-    and delay whoever is answered there, or on a prefiller and move the cache. ``error`` of all predictions are wrong:
-    a long answer is taken for a short one and the other way round.
+    """Weighs, turn by turn, every way to serve it: any decoder with room may answer, and the prompt may be read there,
+    on a prefiller, or at home, from where the cache then moves with the turn. The cheapest way is taken, in s:
+
+    - until the prompt is read: (tokens waiting there + tokens of the prompt not held there) / measured rate;
+    - for whoever is answered where it is read: that reading (without the queue), once for each of them;
+    - a hand-over, if it is answered elsewhere: ``move``;
+    - the answer: its predicted length times ``token``;
+    - for those answered beside it: SHARE of a token's time for every token that both are predicted to be answered with
+      at the same time, for it and for them. The others are halfway through, by what was predicted for them.
+
+    A tie goes to the decoder that has most KV left once the turn has grown by its prediction. Room is reserved for the
+    longest answer allowed, so that a wrong prediction costs time, never an overflow.
+
+    ``oracle`` tells the length that an answer will have; without one it is the conversation's own running mean. The
+    share ``error`` of all predictions is wrong: a long answer is taken for a short one and the other way round.
     """
 
     name = 'predicted'
 
-    def __init__(self, *, error: float = 0.0, seed: int = 0) -> None:
-        self._error = error
-        self._chance = random.Random(seed)  # noqa: S311  errors are injected, not secrets
-        self._mean = 64.0
-        self._means: dict[str, float] = {}
+    def __init__(
+        self, *, error: float = 0.0, seed: int = 0, oracle: Callable[[Turn], float] | None = None,
+        token: float = TOKEN, move: float = MOVE,
+    ) -> None:
+        self._lengths = AnswerLengths(error, random.Random(seed), oracle)  # noqa: S311  errors are injected
+        self._token = token
+        self._move = move
 
     def place(self, turn: Turn, fleet: Sequence[ReplicaView], home: str | None) -> Placement | None:
-        """The cheaper way; a conversation's cache stays where its last turn was answered, and is moved with it."""
-        fitting = [each for each in fleet if each.decodes and (each.fits(turn.tokens) or each.name == home)]
-        if not fitting:
+        """The cheapest way, if there is any room."""
+        answer = self._lengths.predict(turn)
+        ways = list(_ways(turn, fleet, home))
+        if not ways:
             return None
-        answer = self._predict(turn)
-        decode = min(fitting, key=lambda each: self._alone(turn, each, answer))
-        readers = [each for each in fleet if each.prefills and each.hands_over and each.fits(turn.prompt)]
-        if not readers or not decode.hands_over or decode.held >= turn.prompt:
-            return Placement(decode.name, decode.name)
-        prefill = min(readers, key=lambda each: each.delay(turn.prompt - each.held))
-        moved = prefill.delay(turn.prompt - prefill.held) + MOVE + answer * TOKEN
-        return Placement(prefill.name if moved < self._alone(turn, decode, answer) else decode.name, decode.name)
+
+        def rank(way: tuple[ReplicaView, ReplicaView]) -> tuple[float, float, str, str]:
+            read, decode = way
+            left = decode.free + decode.held - turn.prompt - answer
+            return self._cost(turn, read, decode, answer), -left, decode.name, read.name
+
+        read, decode = min(ways, key=rank)
+        self._lengths.placed(turn, decode.name)
+        return Placement(read.name, decode.name)
 
     def learn(self, turn: Turn, answered: int) -> None:
         """What it predicts from."""
-        before = self._means.get(turn.conversation, self._mean)
-        self._means[turn.conversation] = before + RECENT * (answered - before)
-        self._mean += RECENT / 10 * (answered - self._mean)
+        self._lengths.learn(turn, answered)
 
     def forget(self, conversation: str) -> None:
         """Its answers count no more."""
-        self._means.pop(conversation, None)
+        self._lengths.forget(conversation)
 
-    def _alone(self, turn: Turn, replica: ReplicaView, answer: float) -> float:
-        """What it costs to read and answer here: its own time, and that of every stream it holds up meanwhile."""
-        reading = replica.delay(max(0, turn.prompt - replica.held))
-        return reading * (1 + replica.streams) + answer * TOKEN * (1 + replica.streams)
+    def _cost(self, turn: Turn, read: ReplicaView, decode: ReplicaView, answer: float) -> float:
+        reading = max(1, turn.prompt - read.held) / read.rate
+        moving = self._move if read is not decode else 0.0
+        beside = decode.streams * min(answer, self._lengths.under_way(decode.name, besides=turn.conversation) / 2.0)
+        return (
+            read.waiting / read.rate + reading * (1 + read.streams) + moving
+            + self._token * (answer + 2.0 * SHARE * beside)
+        )
 
-    def _predict(self, turn: Turn) -> float:
-        expected = self._means.get(turn.conversation, self._mean)
-        if self._chance.random() >= self._error:
-            return expected
-        return self._mean**2 / max(expected, 1.0) if abs(expected - self._mean) > 1.0 else 4.0 * expected
+
+def _ways(turn: Turn, fleet: Sequence[ReplicaView], home: str | None) -> Iterator[tuple[ReplicaView, ReplicaView]]:
+    """Where it may be read and answered, with room for both."""
+    for decode in fleet:
+        if not decode.decodes or not (decode.goes_on(turn.tokens) if decode.name == home else decode.fits(turn.tokens)):
+            continue
+        yield decode, decode
+        if not decode.hands_over:
+            continue
+        for read in fleet:
+            if read is decode or not read.hands_over:
+                continue
+            if read.goes_on(turn.prompt) if read.name == home else read.prefills and read.fits(turn.prompt):
+                yield read, decode

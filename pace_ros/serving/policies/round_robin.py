@@ -10,6 +10,7 @@ class RoundRobin(Policy):
     """Turn by turn to the next replica that has room."""
 
     name = 'round-robin'
+    role_blind = True
 
     def __init__(self) -> None:
         self._last = ''

@@ -60,3 +60,10 @@ def samples_of(text: str) -> dict[tuple[str, str], float]:
 def slots_of(listed: Sequence[Mapping[str, Any]]) -> dict[int, int]:
     """Tokens by slot, as llama.cpp lists them: a slot that was never used has no figure."""
     return {int(each['id']): int(each.get('n_prompt_tokens') or 0) for each in listed}
+
+
+def figures(base_url: str, *names: str) -> dict[str, float]:
+    """What a gateway at ``base_url`` (with /v1) has counted, by the short names of its counters."""
+    text = httpx.get(f'{base_url.removesuffix("/v1")}/metrics', timeout=PATIENCE, trust_env=False).text
+    samples = samples_of(text)
+    return {each: samples.get((f'l2_gateway_{each}_total', ''), 0.0) for each in names}

@@ -13,7 +13,7 @@ import httpx
 
 from pace_ros.llm.sse import SseParser
 
-PATIENCE = 90.0  # s for a whole turn
+PATIENCE = 180.0  # s for a whole turn
 SESSION = 'x-session-id'
 ANSWERED, REFUSED, FAILED, CUT, HUNG = 'answered', 'refused', 'failed', 'cut', 'hung'
 

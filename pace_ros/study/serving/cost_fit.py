@@ -76,7 +76,8 @@ def fit(rows: pd.DataFrame, kind: str) -> Fit:
 def predict(fitted: Fit, rows: pd.DataFrame) -> Values:
     """The seconds that a fit expects of these settings."""
     terms = TERMS[fitted.kind](rows)
-    return _matrix(terms) @ np.array([fitted.coefficients[name] for name in terms])
+    expected: Values = _matrix(terms) @ np.array([fitted.coefficients[name] for name in terms])
+    return expected
 
 
 def _matrix(terms: Mapping[str, pd.Series]) -> Values:

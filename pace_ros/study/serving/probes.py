@@ -77,10 +77,11 @@ class Prober:
             self._complete(prompt, 0, slot=slot)
         with ThreadPoolExecutor(batch) as pool:
             answers = list(pool.map(lambda each: self._complete(each[1], steps, slot=each[0]), enumerate(prompts)))
-        return Probed(STEP, 0, depth, batch, median(each['predicted_ms'] / each['predicted_n'] for each in answers) / 1000)
+        took = median(each['predicted_ms'] / each['predicted_n'] for each in answers)
+        return Probed(STEP, 0, depth, batch, took / 1000)
 
     def hand_over(self, tokens: int) -> list[Probed]:
-        """Save a slot of so many tokens and restore it into another one: times of the whole calls. Raises ProbeError."""
+        """Save a slot of so many tokens and restore it into another one; times of whole calls. Raises ProbeError."""
         self._erase(0)
         self._complete(self._prompt(tokens), 0, slot=0)
         saved, saving = self._timed('/slots/0?action=save', {'filename': _FILE})

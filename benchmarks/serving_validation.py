@@ -1,0 +1,71 @@
+"""The simulator against real replicas: the same closed-loop conversations through both.
+
+    scripts/campaign.sh serving_validation [CONVERSATIONS]
+
+One prefiller and one decoder, each with a core of its own; a replica is calibrated on the same machine just before.
+Conversations go through the real gateway under each policy, then, with the token counts that were seen, through the
+simulator. The error is that of the simulated figure relative to the real one. What else runs on the machine falls on
+the real side alone.
+"""
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import anyio
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+
+from pace_ros.study.live_serving.live_fleet import LiveFleet, Member, live_fleet
+from pace_ros.study.live_serving.visitor import ANSWERED
+from pace_ros.study.refusal import refusing
+from pace_ros.study.serving.calibration import costs_of, measured_replica, shown
+from pace_ros.study.serving.cost_fit import fit
+from pace_ros.study.serving.measurements import Settings
+from pace_ros.study.serving.probes import KINDS
+from pace_ros.study.serving.validation import Visits, errors, simulated, visit_all, workload_of
+
+POLICIES = ('pinned', 'collocated', 'disaggregated')
+SMALL = Settings(reads=(32, 128, 256), appends=(16, 64), depths=(256,), batches=(1, 2, 4), contexts=(64, 256),
+                 moved=(128, 256), repeats=2)
+BATCH = 512
+PATIENT = {'admission': {'utilisation': 10.0, 'wait': 120.0},
+           'deadlines': {'prefill': 120.0, 'first_token': 120.0, 'hand_over': 60.0}}
+
+
+def table_of(policy: str, real: pd.DataFrame, found: pd.DataFrame) -> Table:
+    """A policy's errors."""
+    answered = int((real['outcome'] == ANSWERED).sum())
+    table = Table('metric', 'real', 'simulated', 'error', title=f'{policy}: {answered} of {len(real)} turns answered')
+    for row in found.itertuples():
+        table.add_row(str(row.metric), f'{row.real:.3f}', f'{row.simulated:.3f}', f'{row.error:+.0%}')
+    return table
+
+
+def validate(fleet: LiveFleet, visits: Visits, console: Console) -> None:
+    """Calibrate, then every policy through both."""
+    rows = measured_replica(SMALL, url=fleet.urls['decode-1'])
+    fits = [fit(rows, kind) for kind in KINDS]
+    console.print(shown(fits))
+    costs = costs_of(fits, rows)
+    for policy in POLICIES:
+        with fleet.gateway(policy, **PATIENT) as gateway:
+            real = anyio.run(visit_all, gateway.url, visits)
+        turns = simulated(fleet.described(policy, PATIENT), costs, workload_of(real, visits), chunk=BATCH)
+        console.print(table_of(policy, real, errors(real, turns)))
+
+
+def main() -> int:
+    """All of it; 0."""
+    visits = Visits(count=int(sys.argv[1])) if len(sys.argv) > 1 else Visits()
+    members = [Member('prefill-1', 'prefill', 0, slots=8, context=1024, batch=BATCH),
+               Member('decode-1', 'decode', 1, slots=8, context=1024, batch=BATCH)]
+    with tempfile.TemporaryDirectory(prefix='pace-validation-') as folder, live_fleet(Path(folder), members) as fleet:
+        validate(fleet, visits, Console(width=140))
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(refusing('serving_validation', main))

@@ -1,0 +1,1 @@
+"""Tool rounds: the language model asks for knowledge or for live facts, and answers with what it got."""

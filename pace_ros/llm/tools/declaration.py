@@ -1,0 +1,161 @@
+"""The file that declares the tools of the language model."""
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import yaml
+
+from pace_ros.llm.tools.arguments import ArgumentCheck
+from pace_ros.llm.tools.fields import Fields, ToolsError
+from pace_ros.llm.tools.http_tool import LOOPBACK, HttpRequest
+from pace_ros.llm.tools.template import places
+from pace_ros.llm.tools.tool import ToolSpec
+
+MOST_TOOLS = 32
+_NAME = re.compile(r'[A-Za-z_][A-Za-z0-9_-]{0,63}')
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_QUERY = {'type': 'object', 'properties': {'query': {'type': 'string', 'description': 'What to look for.'}},
+          'required': ['query'], 'additionalProperties': False}
+_COMMON = ('name', 'kind', 'description', 'parameters', 'timeout', 'live', 'effects')
+_HTTP = (*_COMMON, 'method', 'url', 'query', 'body', 'headers', 'secret', 'answer', 'max_bytes', 'allow_plain_http')
+_KNOWLEDGE = ('name', 'kind', 'description', 'timeout', 'top_k', 'floor')
+
+
+@dataclass(frozen=True)
+class KnowledgeSearch:
+    """How much a search of the knowledge base may give."""
+
+    top_k: int
+    floor: float
+
+
+@dataclass(frozen=True)
+class Declared:
+    """One tool: what all have, and what its kind needs."""
+
+    spec: ToolSpec
+    kind: HttpRequest | KnowledgeSearch
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """``turn_timeout`` is how long all tools of one turn may take together (s)."""
+
+    tools: tuple[Declared, ...]
+    turn_timeout: float
+
+
+def read_tools(path: Path, environment: Mapping[str, str]) -> Declaration:
+    """Read a tools file; the secrets come from ``environment``. Raises ToolsError naming file and field."""
+    try:
+        content = yaml.safe_load(path.read_text(encoding='utf-8'))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ToolsError(f'{path} cannot be read: {error}.') from error
+    fields = Fields(str(path), content, ('tools', 'turn_timeout'))
+    listed = fields.get('tools', list)
+    if not 1 <= len(listed) <= MOST_TOOLS:
+        raise fields.wrong('tools', f'must list from 1 to {MOST_TOOLS} tools, not {len(listed)}')
+    tools = tuple(_read(f'{path}, tool {number}', each, environment) for number, each in enumerate(listed, start=1))
+    names = [each.spec.name for each in tools]
+    for name in names:
+        if names.count(name) > 1:
+            raise fields.wrong('tools', f'has two tools named {name!r}')
+    return Declaration(tools, fields.number('turn_timeout', 6.0, 0.1, 60.0))
+
+
+def _read(where: str, given: object, environment: Mapping[str, str]) -> Declared:
+    kinds: dict[object, tuple[Callable[[Fields, Mapping[str, str]], Declared], tuple[str, ...]]] = {
+        'http': (_http, _HTTP), 'knowledge': (_knowledge, _KNOWLEDGE),
+    }
+    if not isinstance(given, dict):
+        raise ToolsError(f'{where} must be a mapping.')
+    if isinstance(given.get('name'), str):
+        where = f'{where} ({given["name"]})'
+    if given.get('kind') not in kinds:
+        raise ToolsError(f"{where}, field 'kind' must be http or knowledge, not {given.get('kind')!r}.")
+    read, known = kinds[given['kind']]
+    return read(Fields(where, given, known), environment)
+
+
+def _spec(
+    fields: Fields, parameters: Mapping[str, object], *, timeout: float, live: bool, effects: bool
+) -> ToolSpec:
+    name = fields.get('name', str)
+    if not _NAME.fullmatch(name):
+        raise fields.wrong('name', f'must be letters, digits, _ and -, not {name!r}')
+    try:
+        check = ArgumentCheck(parameters)
+    except ValueError as error:
+        raise fields.wrong('parameters', str(error)) from error
+    return ToolSpec(
+        name, fields.get('description', str).strip(), parameters, check,
+        timeout=fields.number('timeout', timeout, 0.05, 60.0), live=live, effects=effects,
+    )
+
+
+def _knowledge(fields: Fields, _environment: Mapping[str, str]) -> Declared:
+    spec = _spec(fields, _QUERY, timeout=2.0, live=False, effects=False)
+    top_k, floor = fields.number('top_k', 4, 1, 20), fields.number('floor', 0.3, 0.0, 1.0)
+    return Declared(spec, KnowledgeSearch(int(top_k), floor))
+
+
+def _http(fields: Fields, environment: Mapping[str, str]) -> Declared:
+    method = fields.get('method', str, 'GET').upper()
+    if method not in ('GET', 'POST', 'PUT', 'PATCH', 'DELETE'):
+        raise fields.wrong('method', f'must be GET, POST, PUT, PATCH or DELETE, not {method!r}')
+    spec = _spec(
+        fields, fields.get('parameters', dict), timeout=3.0, live=fields.get('live', bool, True),
+        effects=fields.get('effects', bool, method != 'GET'),
+    )
+    header, prefix, secret = _secret(fields, environment)
+    request = HttpRequest(
+        url=_url(fields), method=method, query=fields.get('query', dict, {}),
+        body=fields.get('body', dict) if 'body' in fields else None,
+        headers={str(key): str(value) for key, value in fields.get('headers', dict, {}).items()},
+        secret_header=header, secret_prefix=prefix, secret=secret, answer=fields.get('answer', str, ''),
+        max_bytes=int(fields.number('max_bytes', 65536, 1, 1 << 20)),
+    )
+    known = {'locale', *spec.parameters.get('properties', {})}  # type: ignore[misc]
+    for part in ('url', 'query', 'body'):
+        for place in places(getattr(request, part)):
+            if place not in known:
+                raise fields.wrong(part, f'takes {{{place}}}, which is not among the parameters')
+    return Declared(spec, request)
+
+
+def _url(fields: Fields) -> str:
+    url = fields.get('url', str)
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname
+    except ValueError as error:
+        raise fields.wrong('url', f'is no URL: {error}') from error
+    if parts.scheme not in ('http', 'https') or not host:
+        raise fields.wrong('url', f'must begin with https://, not {url!r}')
+    if '{' in parts.netloc or '{' in url.split('://')[0]:
+        raise fields.wrong('url', 'must not take its server from an argument')
+    if '@' in parts.netloc:
+        raise fields.wrong('url', "must not hold a user or password: see field 'secret'")
+    if parts.scheme == 'http' and host not in LOOPBACK and not fields.get('allow_plain_http', bool, False):
+        raise fields.wrong('url', f"must be https outside this machine, not {url!r}, unless 'allow_plain_http' is set")
+    return str(url)
+
+
+def _secret(fields: Fields, environment: Mapping[str, str]) -> tuple[str, str, str]:
+    """The header with the key, what stands before the key, and the key, of which the file names the variable only."""
+    if 'secret' not in fields:
+        return '', '', ''
+    inner = fields.inner('secret', ('header', 'env', 'prefix'))
+    header, variable, prefix = inner.get('header', str), inner.get('env', str), inner.get('prefix', str, '')
+    if not _HEADER.fullmatch(header):
+        raise inner.wrong('header', f'is no name of a header: {header!r}')
+    value = environment.get(variable, '').strip()
+    if not value:
+        raise inner.wrong('env', f'names {variable}, which is not set in the environment')
+    if not (prefix + value).isascii() or not (prefix + value).isprintable():
+        raise inner.wrong('env', f'names {variable}, which must be printable ASCII')
+    return header, prefix, value

@@ -1,0 +1,137 @@
+"""``l2_fleet``: a whole fleet on this machine by one command: replicas pinned to cores, the gateway in front of them.
+
+It prints the gateway's base URL once it serves, and ends everything with itself. A replica that dies is left out, not
+started again. Clients bear PACE_GATEWAY_TOKEN if it is set.
+"""
+from __future__ import annotations
+
+import argparse
+import contextlib
+import logging
+import os
+import secrets
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pace_ros.serving.cores import shares
+from pace_ros.serving.fleet import POLICIES, Fleet, read_fleet
+from pace_ros.serving.l2_gateway import KEY, log_to_stderr, opened, serve, url_of
+from pace_ros.serving.replica_process import NotStarted, ReplicaProcess
+from pace_ros.settings import ConfigError
+
+log = logging.getLogger(__name__)
+LONGEST_START = 120.0  # s for all replicas together; a small model takes a few
+
+
+def arguments(argv: list[str] | None = None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog='l2_fleet', description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--prefillers', type=int, default=1,
+                        help='replicas that read first turns (default: %(default)s); 0: the decoders read themselves')
+    parser.add_argument('--decoders', type=int, default=2,
+                        help='replicas where conversations live (default: %(default)s)')
+    parser.add_argument('--slots', type=int, default=4, help='conversations a decoder holds (default: %(default)s)')
+    parser.add_argument('--context', type=int, default=2048, help='tokens of context a slot (default: %(default)s)')
+    parser.add_argument('--batch', type=int, default=512, help='prompt tokens read at a time (default: %(default)s)')
+    parser.add_argument('--model', type=Path, help='GGUF model (default: the packaged one)')
+    parser.add_argument('--policy', choices=POLICIES, help='how turns are placed (default: pinned)')
+    parser.add_argument('--port', type=int, help="the gateway's; 0 chooses a free one (default: 8090)")
+    parser.add_argument('--settings', type=Path, help="YAML file of more settings of the gateway, without 'replicas'")
+    known, _ros = parser.parse_known_args(argv)  # a launch file adds --ros-args
+    return known
+
+
+@contextlib.contextmanager
+def local_fleet(options: argparse.Namespace) -> Iterator[tuple[Path, list[ReplicaProcess]]]:
+    """The fleet file and the running replicas; they end, and what they wrote is deleted, with the context.
+
+    Raises ConfigError for options that make no fleet, NotStarted for a replica that does not start.
+    """
+    settings = _settings(options)
+    plan = _plan(options)
+    folder = Path(tempfile.mkdtemp(prefix='l2_fleet-'))  # for its user alone
+    (folder / 'slots').mkdir(mode=0o700)
+    processes: list[ReplicaProcess] = []
+    try:
+        for name, words in plan.items():
+            processes.append(ReplicaProcess(name, [*words, '--slot-dir', str(folder / 'slots')], folder))
+        urls = {each.name: each.url(LONGEST_START) for each in processes}
+        file = folder / 'fleet.yaml'
+        file.write_text(yaml.safe_dump({'replicas': _replicas(options, urls), 'slot_dir': str(folder / 'slots'),
+                                        **settings}), encoding='utf-8')
+        yield file, processes
+    finally:
+        for each in processes:
+            each.end()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _settings(options: argparse.Namespace) -> Mapping[str, Any]:
+    """What the gateway is told beside its replicas. Raises ConfigError."""
+    content: Any = {}
+    if options.settings is not None:
+        try:
+            content = yaml.safe_load(options.settings.read_text(encoding='utf-8')) or {}
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise ConfigError(f'{options.settings} cannot be read: {" ".join(str(error).split())}') from None
+        if not isinstance(content, dict) or {'replicas', 'slot_dir'} & set(content):
+            raise ConfigError(f"{options.settings} must map settings to values, without 'replicas' and 'slot_dir'.")
+    return {**content, **({'policy': options.policy} if options.policy else {})}
+
+
+def _plan(options: argparse.Namespace) -> dict[str, list[str]]:
+    """The command line of each replica by its name. Raises ConfigError."""
+    if options.prefillers < 0 or options.decoders < 1:
+        raise ConfigError('A fleet needs at least one decoder, and --prefillers must not be negative.')
+    cores = shares(options.prefillers, options.decoders, sorted(os.sched_getaffinity(0)))
+    names = [*(f'prefill-{number + 1}' for number in range(options.prefillers)),
+             *(f'decode-{number + 1}' for number in range(options.decoders))]
+    words = ['--context', str(options.context), '--batch', str(options.batch), '--slots', str(options.slots)]
+    if options.model is not None:
+        words += ['--model', str(options.model.resolve())]
+    return {name: [*words, '--cores', ','.join(map(str, mine)), '--threads', str(len(mine))]
+            for name, mine in zip(names, cores, strict=True)}
+
+
+def _replicas(options: argparse.Namespace, urls: Mapping[str, str]) -> list[dict[str, Any]]:
+    alone = options.prefillers == 0
+    return [
+        {'name': name, 'url': url, 'role': 'both' if alone else name.partition('-')[0], 'slots': options.slots,
+         'context': options.context}
+        for name, url in urls.items()
+    ]
+
+
+def _interrupt(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)  # while it starts: what is running already ends with it
+
+
+def main() -> None:
+    """Serve until interrupted; prints the base URL once everything answers."""
+    options = arguments()
+    log_to_stderr()
+    os.environ.setdefault(KEY, secrets.token_urlsafe(24))  # nobody but this gateway asks these replicas
+    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGINT, _interrupt)
+    try:
+        with local_fleet(options) as (file, processes):
+            fleet: Fleet = read_fleet(file)
+            app, bound = opened(fleet, options.port)
+            for each in processes:
+                log.info('%s', each)
+            print(url_of(bound), flush=True)  # noqa: T201  what a caller waits for
+            serve(app, bound)
+    except (ConfigError, NotStarted) as error:
+        sys.exit(f'l2_fleet: {error}')
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,1 @@
+"""What is asked of simulated fleets: traces of real services, showroom dialogues, synthetic conversations."""

@@ -1,0 +1,105 @@
+"""``study serving calibrate``: what replicas cost on this machine, measured and fitted.
+
+scripts/run study serving calibrate --out DIR
+"""
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from pace_ros.files import replacing
+from pace_ros.serving.l2_replica import KEY
+from pace_ros.serving.simulator.costs import Costs
+from pace_ros.study.live_serving.live_fleet import Member, live_fleet
+from pace_ros.study.serving.cost_fit import Fit, fit
+from pace_ros.study.serving.measurements import Settings, measured
+from pace_ros.study.serving.probes import KINDS, READ, RESTORE, SAVE, STEP, Prober
+
+MEASUREMENTS, COSTS, FITS = 'measurements.csv', 'costs.json', 'fits.json'
+_NAMES = {
+    READ: {'call': 'prefill_base', 'token': 'prefill_token', 'pair': 'attend'},
+    STEP: {'call': 'decode_base', 'stream': 'decode_stream', 'context': 'decode_token'},
+    SAVE: {'call': 'save_base', 'token': 'save_token'},
+    RESTORE: {'call': 'restore_base', 'token': 'restore_token'},
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument('--out', type=Path, default=Path('calibration'), metavar='DIR',
+                        help='measurements, costs and fit errors go here (default: %(default)s)')
+    parser.add_argument('--url', default='', metavar='URL',
+                        help='measure this llama.cpp server, with a slot folder, instead of a replica of our own')
+    parser.add_argument('--core', type=int, default=0, metavar='N',
+                        help="the replica's, counted among those of this machine (default: %(default)s)")
+    parser.add_argument('--batch', type=int, default=512,
+                        help='prompt tokens the replica reads at once (default: %(default)s)')
+    parser.add_argument('--repeats', type=int, default=3, metavar='N', help='of every setting (default: %(default)s)')
+    parser.add_argument('--fit-only', action='store_true', help='fit the measurements that lie in DIR, measure nothing')
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure, fit, write and show; 0. Raises ServerAbsent, ProbeError, FitError, OSError."""
+    options.out.mkdir(parents=True, exist_ok=True)
+    path = options.out / MEASUREMENTS
+    if not options.fit_only:
+        rows = measured_replica(Settings(repeats=max(1, options.repeats)), core=options.core, batch=options.batch,
+                                url=options.url)
+        with replacing(path) as file:
+            rows.to_csv(file, index=False)
+    rows = pd.read_csv(path)
+    fits = [fit(rows, kind) for kind in KINDS]
+    costs_of(fits, rows).write(options.out / COSTS)
+    (options.out / FITS).write_text(json.dumps([vars(each) for each in fits], indent=1) + '\n', encoding='utf-8')
+    Console(file=sys.stdout).print(shown(fits))
+    return 0
+
+
+def costs_of(fits: Sequence[Fit], rows: pd.DataFrame) -> Costs:
+    """The simulator's costs. Save and restore go through one machine's files, so that nothing is left to transfer."""
+    values: dict[str, float] = {}
+    for each in fits:
+        values |= {_NAMES[each.kind][name]: value for name, value in each.coefficients.items()}
+    saved = rows.loc[(rows['kind'] == SAVE) & (rows['tokens'] > 0)]
+    if len(saved):
+        values['kv_bytes'] = float((saved['size'] / saved['tokens']).median())
+    return Costs(**values)
+
+
+def shown(fits: Sequence[Fit]) -> Table:
+    """The coefficients and errors as a table."""
+    table = Table(title='Costs, fitted to the fastest repetition of each setting', header_style='bold')
+    for name in ('cost', 'settings', 'coefficients (s)', 'median error', 'largest error', 'held-out error'):
+        table.add_column(name, justify='right' if 'error' in name else 'left')
+    for each in fits:
+        table.add_row(each.kind, str(each.settings), _listed(each.coefficients), f'{each.median_error:.1%}',
+                      f'{each.largest_error:.1%}', f'{each.held_out:.1%}')
+    return table
+
+
+def _listed(coefficients: Mapping[str, float]) -> str:
+    return ', '.join(f'{name} {value:.3g}' for name, value in coefficients.items())
+
+
+def measured_replica(settings: Settings, *, core: int = 0, batch: int = 512, url: str = '') -> pd.DataFrame:
+    """All settings, of a replica started for it or of the server at ``url``. Raises ServerAbsent, ProbeError."""
+    with contextlib.ExitStack() as stack:
+        if not url:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix='pace-calibration-')))
+            member = Member('measured', 'both', core, slots=settings.slots, context=settings.context, batch=batch)
+            url = stack.enter_context(live_fleet(folder, [member])).urls[member.name]
+        prober = stack.enter_context(Prober(url, key=os.environ.get(KEY, '')))
+        bar = stack.enter_context(Progress(console=Console(stderr=True)))
+        task = bar.add_task('measurements', total=settings.count())
+        return measured(prober, settings, lambda done, _total: bar.update(task, completed=done))

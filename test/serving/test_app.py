@@ -1,0 +1,255 @@
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+from serving_fleet import SimulatedFleet, messages
+
+from pace_ros.serving import app as app_module
+from pace_ros.serving.app import make_app
+
+pytestmark = pytest.mark.anyio
+LONG = ' '.join(f'w{number}' for number in range(60))
+CHAT = '/v1/chat/completions'
+CALL = {'id': 'a', 'type': 'function', 'function': {'name': 'price', 'arguments': '{}'}}
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> SimulatedFleet:
+    return SimulatedFleet(tmp_path)
+
+
+def request(*words: str, **fields: Any) -> dict[str, Any]:
+    return {'messages': messages(*words), 'max_tokens': 20, **fields}
+
+
+async def ask(fleet: SimulatedFleet, *words: str, key: str = 'v', **fields: Any) -> httpx.Response:
+    return await fleet.http.post(CHAT, json=request(*words, **fields), headers={'x-session-id': key} if key else {})
+
+
+def events(response: httpx.Response) -> list[Any]:
+    payloads = [line.removeprefix('data: ') for line in response.text.split('\n\n') if line]
+    return [each if each == '[DONE]' else json.loads(each) for each in payloads]
+
+
+async def test_a_whole_answer(fleet: SimulatedFleet) -> None:
+    response = await ask(fleet, LONG)
+    content = response.json()
+    assert (response.status_code, response.headers['x-session-id']) == (200, 'v')
+    assert (content['object'], content['model']) == ('chat.completion', 'local')
+    assert content['usage']['prompt_tokens'] == 63
+    assert content['choices'][0]['finish_reason'] == 'length'
+    assert len(content['choices'][0]['message']['content'].split()) == 5
+    assert 'timings' not in content
+
+
+async def test_a_streamed_answer_says_the_same(fleet: SimulatedFleet) -> None:
+    whole = (await ask(fleet, LONG, key='a')).json()['choices'][0]['message']['content']
+    response = await ask(fleet, LONG, key='b', stream=True)
+    assert response.headers['content-type'].startswith('text/event-stream')
+    *chunks, done = events(response)
+    assert done == '[DONE]'
+    assert ''.join(each['choices'][0]['delta'].get('content') or '' for each in chunks) == whole
+    assert {each['model'] for each in chunks} == {'local'}
+    assert not any('usage' in each or 'timings' in each for each in chunks)
+
+
+async def test_usage_is_streamed_if_asked_for(fleet: SimulatedFleet) -> None:
+    response = await ask(fleet, LONG, stream=True, stream_options={'include_usage': True})
+    assert events(response)[-2]['usage']['prompt_tokens'] == 63
+
+
+@pytest.mark.parametrize('stream', [False, True])
+async def test_calls_of_tools_pass(fleet: SimulatedFleet, stream: bool) -> None:
+    for replica in fleet.replicas.values():
+        replica.calls = [CALL]
+    tools = [{'type': 'function', 'function': {'name': 'price', 'parameters': {}}}]
+    response = await ask(fleet, LONG, tools=tools, stream=stream)
+    if stream:
+        calls = [each['choices'][0]['delta'].get('tool_calls') for each in events(response)[:-1]]
+        assert [each for each in calls if each] == [[{'index': 0, **CALL}]]
+    else:
+        assert response.json()['choices'][0]['message']['tool_calls'] == [CALL]
+    fleet.check()
+
+
+async def test_no_client_names_a_slot_or_a_file(fleet: SimulatedFleet) -> None:
+    await ask(fleet, LONG, key='a')
+    await ask(fleet, LONG, key='b', id_slot=0, filename='x', cache_prompt=False, n_predict=5)
+    sent = [asked for name, asked in fleet['d2'].seen if name == 'completions']
+    assert {name: sent[0].get(name) for name in ('id_slot', 'filename', 'cache_prompt', 'n_predict')} == {
+        'id_slot': 0, 'filename': None, 'cache_prompt': True, 'n_predict': None,
+    }
+    assert [asked for name, asked in fleet['d1'].seen if name == 'completions'] == [
+        asked for name, asked in fleet['d1'].seen if name == 'completions' and asked['max_tokens'] == 20
+    ]
+    assert (fleet.home('a'), fleet.home('b')) == ('d1', 'd2')
+
+
+async def test_a_conversation_without_a_name_goes_on_by_its_history(fleet: SimulatedFleet) -> None:
+    first = await ask(fleet, LONG, key='')
+    other = await ask(fleet, LONG, key='')
+    assert first.headers['x-session-id'] != other.headers['x-session-id']
+    said = first.json()['choices'][0]['message']['content']
+    later = await ask(fleet, LONG, said, 'next', key='')
+    assert later.headers['x-session-id'] == first.headers['x-session-id']
+    assert len(fleet.gateway.conversations) == 2
+
+
+async def test_a_turn_that_failed_can_be_asked_again(fleet: SimulatedFleet) -> None:
+    first = await ask(fleet, LONG, key='')
+    said = first.json()['choices'][0]['message']['content']
+    fleet['d1'].faults.breaks_after = 2
+    assert (await ask(fleet, LONG, said, 'next', key='')).status_code == 502
+    fleet['d1'].faults.breaks_after = None
+    again = await ask(fleet, LONG, said, 'next', key='')
+    assert again.headers['x-session-id'] == first.headers['x-session-id']
+
+
+async def test_a_decoder_lost_in_the_middle_is_no_end(fleet: SimulatedFleet) -> None:
+    fleet['d1'].faults.dies_after = 2
+    response = await ask(fleet, LONG, stream=True)
+    assert response.status_code == 200
+    *_, last = events(response)
+    assert last['error']['code'] == 502
+    assert last['error']['message'].startswith('d1')
+    assert '[DONE]' not in response.text
+    assert (await ask(fleet, LONG)).status_code == 200
+    fleet.check()
+
+
+async def test_lost_before_its_first_token_it_is_not_noticed(fleet: SimulatedFleet) -> None:
+    fleet['d1'].faults.dies_after = 0
+    *chunks, done = events(await ask(fleet, LONG, stream=True))
+    assert done == '[DONE]'
+    assert len([each for each in chunks if each['choices'][0]['delta'].get('role')]) == 1
+
+
+async def test_a_full_fleet_says_when_to_come_again(tmp_path: Path) -> None:
+    fleet = SimulatedFleet(tmp_path, slots=1)
+    assert [(await ask(fleet, LONG, key=key)).status_code for key in 'ab'] == [200, 200]
+    response = await ask(fleet, LONG, key='c')
+    assert response.status_code == 429
+    assert int(response.headers['retry-after']) >= 1
+    assert response.json()['error']['type'] == 'server_error'
+    assert (await fleet.http.delete('/v1/conversations/a')).status_code == 204
+    assert (await ask(fleet, LONG, key='c')).status_code == 200
+    fleet.check()
+
+
+async def test_too_many_conversations(tmp_path: Path) -> None:
+    fleet = SimulatedFleet(tmp_path, {'limits': {'conversations': 1}})
+    assert [(await ask(fleet, LONG, key=key)).status_code for key in 'ab'] == [200, 429]
+
+
+async def test_a_prompt_beyond_every_context_is_refused_for_good(fleet: SimulatedFleet) -> None:
+    response = await ask(fleet, ' '.join([LONG] * 5))
+    assert (response.status_code, response.headers.get('retry-after')) == (413, None)
+    assert 'more than a context of 256' in response.json()['error']['message']
+
+
+async def test_a_body_that_is_too_large(tmp_path: Path) -> None:
+    fleet = SimulatedFleet(tmp_path, {'limits': {'body': 1000}})
+    response = await ask(fleet, LONG * 10)
+    assert response.status_code == 413
+    assert response.json()['error']['message'] == 'The body is larger than 1000 bytes.'
+
+
+async def test_a_body_that_does_not_come(fleet: SimulatedFleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app_module, 'BODY_TIME', 0.02)
+
+    async def never() -> AsyncIterator[bytes]:
+        yield b'{'
+        await anyio.sleep(0.2)
+
+    assert (await fleet.http.post(CHAT, content=never())).status_code == 408
+
+
+@pytest.mark.parametrize('content', [b'{', b'[]', b'{"messages": []}', b'{"messages": [{"role": "user"}], "n": 3}'])
+async def test_bad_requests(fleet: SimulatedFleet, content: bytes) -> None:
+    response = await fleet.http.post(CHAT, content=content)
+    assert response.status_code == 400
+    assert response.json()['error']['type'] == 'invalid_request_error'
+    assert fleet['p'].seen == []
+
+
+async def test_a_bad_identity(fleet: SimulatedFleet) -> None:
+    response = await ask(fleet, LONG, key='x' * 300)
+    assert response.status_code == 400
+    assert 'x-session-id' in response.json()['error']['message']
+
+
+async def test_what_a_server_refuses_is_passed_on(fleet: SimulatedFleet) -> None:
+    fleet['d1'].faults.refuses['completions'] = 400, 'Field x is wrong'
+    response = await ask(fleet, LONG)
+    assert response.status_code == 400
+    assert response.json()['error']['message'] == 'd1: HTTP 400: Field x is wrong'
+    assert fleet.gateway.ledger.accounts() == []
+
+
+async def test_no_replica_is_well(fleet: SimulatedFleet) -> None:
+    assert (await fleet.http.get('/health')).json()['status'] == 'ok'
+    for replica in fleet.replicas.values():
+        replica.kill()
+    response = await ask(fleet, LONG)
+    assert (response.status_code, response.headers['retry-after']) == (429, '1')
+    health = await fleet.http.get('/health')
+    assert (health.status_code, health.json()['status']) == (503, 'no decoder is well')
+
+
+@pytest.mark.parametrize(('borne', 'status'), [
+    ('Bearer right', 200), ('bearer right', 200), ('Bearer wrong', 401), ('right', 401), ('Basic right', 401),
+    ('', 401), ('Bearer ', 401), ('Bearer rightly', 401),
+])
+@pytest.mark.parametrize('path', ['/v1/models', '/health', '/metrics', '/v1/conversations'])
+async def test_a_token_is_borne_everywhere(fleet: SimulatedFleet, borne: str, status: int, path: str) -> None:
+    app = make_app(fleet.gateway, token='right')  # noqa: S106
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url='http://gateway') as http:
+        response = await http.get(path, headers={'authorization': borne} if borne else {})
+        assert response.status_code == status
+        if status == 401:
+            assert response.headers['www-authenticate'] == 'Bearer'
+            assert response.json()['error']['message'] == 'The bearer token is missing or wrong.'
+            assert (await http.post(CHAT, json=request(LONG), headers={'authorization': borne})).status_code == 401
+            assert (await http.delete('/v1/conversations/v')).status_code == 401
+
+
+async def test_keys_are_in_no_log_and_no_answer(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level('DEBUG')
+    fleet = SimulatedFleet(tmp_path, api_key='replica-secret')
+    assert (await ask(fleet, LONG)).status_code == 200
+    fleet['d1'].api_key = 'another'
+    fleet['d2'].api_key = 'another'
+    response = await ask(fleet, LONG, 'so', 'next')
+    assert response.status_code == 502
+    assert 'replica-secret' not in caplog.text + response.text + (await fleet.http.get('/metrics')).text
+
+
+async def test_what_is_known_of_conversations(fleet: SimulatedFleet) -> None:
+    await ask(fleet, LONG, key='a/b')
+    listed = (await fleet.http.get('/v1/conversations')).json()['conversations']
+    assert listed == [{'id': 'a/b', 'turns': 1, 'under_way': 0, 'replica': 'd1', 'slot': 0, 'held': 67, 'reserved': 0}]
+    assert (await fleet.http.delete('/v1/conversations/a%2Fb')).status_code == 204
+    assert (await fleet.http.delete('/v1/conversations/a%2Fb')).status_code == 404
+    assert fleet['d1'].slots[0].held == []
+    assert fleet.gateway.tally.ended == {'told': 1}
+    fleet.check()
+
+
+async def test_metrics_and_models(fleet: SimulatedFleet) -> None:
+    await ask(fleet, LONG)
+    text = (await fleet.http.get('/metrics')).text
+    for line in ('l2_gateway_turns_total 1.0', 'l2_gateway_handed_over_total 1.0', 'l2_gateway_conversations 1.0',
+                 'l2_gateway_replica_kv_held{replica="d1"} 67.0', 'l2_gateway_replica_well{replica="p"} 1.0'):
+        assert line in text.splitlines()
+    assert [each['id'] for each in (await fleet.http.get('/v1/models')).json()['data']] == ['local']
+
+
+async def test_other_paths(fleet: SimulatedFleet) -> None:
+    assert (await fleet.http.get('/docs')).status_code == 404
+    assert (await fleet.http.get(CHAT)).status_code == 405

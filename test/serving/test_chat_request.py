@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pace_ros.serving.chat_request import RequestError, read_request
+from pace_ros.serving.fleet import Limits
+
+HELLO = [{'role': 'user', 'content': 'hello'}]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3), max_leaves=5,
+)
+
+
+def request(**fields: Any) -> bytes:
+    return json.dumps({'messages': HELLO, **fields}).encode()
+
+
+def test_what_a_replica_is_sent_is_what_it_may_be_sent() -> None:
+    asked = read_request(request(
+        model='gpt', temperature=0.5, stream=True, max_tokens=7, id_slot=3, filename='x', cache_prompt=False,
+        n_predict=-1, slot_save_path='/', user='me', stream_options={'include_usage': True}, seed=None,
+    ), Limits())
+    assert asked.body == {'messages': HELLO, 'temperature': 0.5, 'max_tokens': 7}
+    assert (asked.stream, asked.include_usage) == (True, True)
+    assert asked.fields['user'] == 'me'
+
+
+@pytest.mark.parametrize(('fields', 'answer'), [
+    ({'max_tokens': 7}, 7), ({'max_tokens': 5000}, 100), ({'max_completion_tokens': 3, 'max_tokens': 7}, 3),
+    ({}, None), ({'max_tokens': None}, None),
+])
+def test_an_answer_is_cut_to_the_limit(fields: dict[str, Any], answer: int | None) -> None:
+    assert read_request(request(**fields), Limits(answer=100)).body.get('max_tokens') == answer
+
+
+@pytest.mark.parametrize(('content', 'says'), [
+    (b'', 'no JSON'), (b'{', 'no JSON'), (b'\xff', 'no JSON'), (b'[' * 100_000, 'no JSON'), (b'[]', 'JSON object'),
+    (b'{"messages": [{"role": "user", "content": "\\ud800"}]}', 'no JSON'),
+    (request(temperature=float('nan')), 'no JSON'), (b'{"messages": 1}', "'messages' must be a list"),
+    (request(messages=[]), "'messages' must be a list that is not empty"), (b'{}', "'messages'"),
+    (request(messages=['hi']), r"'messages\[0\]' must be an object with a role"),
+    (request(messages=[*HELLO, {'role': 'root', 'content': ''}]), r"'messages\[1\]'"),
+    (request(messages=[{'role': 'user', 'content': 5}]), r"'messages\[0\].content' must be a string, a list or null"),
+    (request(n=2), "'n' must be 1, not 2"), (request(stream='yes'), "'stream' must be true or false, not 'yes'"),
+    (request(max_tokens=0), "'max_tokens' must be a whole number of at least 1, not 0"),
+    (request(max_tokens=True), "'max_tokens'"), (request(max_completion_tokens='many'), "'max_completion_tokens'"),
+    (request(temperature='hot'), "'temperature' must be a number, not 'hot'"),
+    (request(temperature=True), "'temperature'"), (request(tools=5), "'tools' must be a list, not 5"),
+    (request(top_k=1.5), "'top_k' must be a whole number"), (request(tool_choice=[]), "'tool_choice'"),
+    (request(stop=3), "'stop' must be a string or a list"), (request(stream_options=[1]), "'stream_options'"),
+    (request(logit_bias='x' * 500), r"'logit_bias' must be an object, not 'x{59}\.\.\."),
+])
+def test_a_bad_request_gets_a_sentence_that_names_the_field(content: bytes, says: str) -> None:
+    with pytest.raises(RequestError, match=says):
+        read_request(content, Limits())
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.dictionaries(
+    st.sampled_from(['messages', 'stream', 'n', 'max_tokens', 'stop', 'tools', 'stream_options', 'id_slot']), JSON,
+) | JSON)
+def test_whatever_comes_is_taken_or_refused(content: object) -> None:
+    with contextlib.suppress(RequestError):
+        asked = read_request(json.dumps(content).encode(), Limits())
+        assert 'id_slot' not in asked.body
+        json.dumps(asked.body, allow_nan=False)

@@ -1,0 +1,94 @@
+"""The fleet file: what it may say, and what it may not."""
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import pace_ros
+from pace_ros.serving.fleet import Fleet, GatewaySettings, Replica, fleet_of, read_fleet
+from pace_ros.settings import ConfigError, settings_of
+
+ONE = {'name': 'one', 'url': 'http://127.0.0.1:1'}
+WHOLE = """
+replicas:
+  - {name: prefill-1, url: "http://127.0.0.1:8101", role: prefill, slots: 2, context: 4096}
+  - {name: decode-1, url: "http://127.0.0.1:8102", role: decode, slots: 4, context: 4096, kv: 8192}
+policy: pinned
+slot_dir: /slots
+admission: {wait: 2.5}
+identity:
+  headers: [x-visitor]
+"""
+
+
+def test_a_file_is_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / 'fleet.yaml'
+    path.write_text(WHOLE)
+    fleet = read_fleet(path)
+    assert [each.name for each in fleet.prefillers] == ['prefill-1']
+    assert [each.name for each in fleet.decoders] == ['decode-1']
+    assert [each.capacity for each in fleet.replicas] == [8192, 8192]
+    assert fleet.settings.admission.wait == 2.5
+    assert fleet.settings.admission.waiting == GatewaySettings().admission.waiting
+    assert fleet.settings.identity.headers == ('x-visitor',)
+
+
+def test_one_replica_is_a_fleet() -> None:
+    fleet = fleet_of({'replicas': [ONE]})
+    assert fleet.prefillers == fleet.decoders == fleet.replicas
+    assert fleet.replicas[0].capacity == 4 * 2048
+
+
+@pytest.mark.parametrize(('content', 'named'), [
+    ('replicas: []', 'list replicas'),
+    ('[1, 2]', 'list replicas'),
+    ('replicas: {a: b}', 'list replicas'),
+    ('replicas: [one]', "'one'"),
+    ('a: [', 'cannot be read'),
+    ('replicas: [{name: one, url: "http://a"}, {name: one, url: "http://b"}]', 'one name'),
+    ('replicas: [{name: one, url: "http://a"}, {name: two, url: "http://a/"}]', 'one url'),
+    ('replicas: [{name: one, url: "127.0.0.1:80"}]', "'127.0.0.1:80'"),
+    ('replicas: [{url: "http://a"}]', 'needs a name'),
+    ('replicas: [{name: one, url: "http://a", role: prefill}]', 'No replica decodes'),
+    ('replicas: [{name: one, url: "http://a", role: reads}]', "'reads'"),
+    ('replicas: [{name: one, url: "http://a", colour: red}]', "'colour'"),
+    ('replicas: [{name: one, url: "http://a", slots: 0}]', "'slots'"),
+    ('replicas: [{name: one, url: "http://a", context: 500, kv: 400}]', '400'),
+    ('replicas: [{name: one, url: "http://a"}]\nadmission: {wait: -1}', "'admission.wait'"),
+    ('replicas: [{name: one, url: "http://a"}]\nadmission: {patience: 1}', "'admission.patience'"),
+    ('replicas: [{name: one, url: "http://a"}]\nadmission: 3', "'admission'"),
+    ('replicas: [{name: one, url: "http://a"}]\npolicy: best', "'best'"),
+    ('replicas: [{name: one, url: "http://a", role: decode}]\npolicy: disaggregated', 'disaggregated'),
+    ('replicas: [{name: one, url: "http://a"}, {name: p, url: "http://b", role: prefill}]', 'slot_dir'),
+])
+def test_what_makes_no_fleet_is_named_in_a_sentence(tmp_path: Path, content: str, named: str) -> None:
+    path = tmp_path / 'fleet.yaml'
+    path.write_text(content)
+    with pytest.raises(ConfigError) as caught:
+        read_fleet(path)
+    message = str(caught.value)
+    assert named in message
+    assert str(path) in message
+    assert '\n' not in message
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r'nowhere\.yaml cannot be read'):
+        read_fleet(tmp_path / 'nowhere.yaml')
+
+
+def test_every_setting_is_read_somewhere() -> None:
+    source = Path(pace_ros.__file__).parent / 'serving'
+    read = {
+        node.attr
+        for path in source.rglob('*.py') for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
+    }
+    declared = {each.name.rpartition('.')[2] for tree in (GatewaySettings, Replica) for each in settings_of(tree)}
+    assert declared <= read, f'nobody reads {declared - read}'
+
+
+def test_capacity_is_what_slots_can_hold_at_most() -> None:
+    assert Fleet((Replica('one', 'http://a', slots=2, context=100, kv=1000),)).replicas[0].capacity == 200

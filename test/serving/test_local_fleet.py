@@ -1,0 +1,216 @@
+"""Real llama.cpp servers behind the real gateway, started by the one command that a newcomer runs."""
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from serving_fleet import messages
+
+from pace_ros import packaged
+from pace_ros.serving import local_fleet as module
+from pace_ros.serving.replica_process import NotStarted
+from pace_ros.settings import ConfigError
+
+ROOT = Path(__file__).resolve().parents[2]
+START = 60.0  # s; loading takes a few
+KEY = 'key-of-the-replicas'
+LONG = 'The showroom has four cars: a red one, a blue one, a green one and a grey one. Which one is red?'
+SETTINGS = 'health_period: 0.3\ndeadlines: {total: 60.0}\n'
+
+pytest.importorskip('xllamacpp', reason='real replicas need xllamacpp')
+
+
+class Served:
+    """The command as a process: its gateway's base URL, its replicas."""
+
+    def __init__(self, process: subprocess.Popen[str], url: str, log: Path) -> None:
+        self.process = process
+        self.log = log
+        self.http = httpx.Client(base_url=url, trust_env=False, timeout=60)
+        found = re.findall(r'(\S+): (http://\S+), process (\d+), .* --slot-dir (\S+)', log.read_text())
+        self.replicas = {name: address for name, address, _, _ in found}
+        self.pids = {name: int(pid) for name, _, pid, _ in found}
+        self.folder = Path(found[0][3])
+
+    def ask(self, key: str, *words: str, **fields: Any) -> dict[str, Any]:
+        asked = {'messages': messages(*words), 'max_tokens': 6, 'temperature': 0, **fields}
+        response = self.http.post('/chat/completions', json=asked, headers={'x-session-id': key})
+        assert response.status_code == 200, response.text
+        return dict(response.json())
+
+    def conversations(self) -> dict[str, dict[str, Any]]:
+        return {each['id']: each for each in self.http.get('/conversations').json()['conversations']}
+
+    def slots(self, name: str) -> list[int]:
+        listed = httpx.get(f'{self.replicas[name]}/slots', headers={'authorization': f'Bearer {KEY}'}).json()
+        return [each.get('n_prompt_tokens') or 0 for each in listed]
+
+    def count(self, name: str) -> float:
+        text = self.http.get(self.http.base_url.join('/metrics')).text
+        return float(re.search(rf'^l2_gateway_{name} (\S+)$', text, re.MULTILINE).group(1))  # type: ignore[union-attr]
+
+    def exact(self) -> bool:
+        """Whether the ledger holds what the servers do."""
+        return all(
+            each['held'] == self.slots(each['replica'])[each['slot']] and each['reserved'] == 0
+            for each in self.conversations().values() if 'replica' in each
+        )
+
+    def becomes_exact(self) -> bool:
+        until = time.monotonic() + 10
+        while not self.exact() and time.monotonic() < until:
+            time.sleep(0.1)
+        return self.exact()
+
+
+@contextlib.contextmanager
+def served(folder: Path) -> Iterator[Served]:
+    try:
+        packaged.small_chat_model()
+    except packaged.MissingPackage as absent:
+        pytest.skip(str(absent))
+    (folder / 'settings.yaml').write_text(SETTINGS)
+    log = folder / 'log'
+    command = [sys.executable, '-m', 'pace_ros.serving.local_fleet', '--port', '0', '--slots', '2', '--context', '512',
+               '--settings', str(folder / 'settings.yaml')]
+    environment = {**os.environ, 'PYTHONPATH': str(ROOT), 'PACE_REPLICA_API_KEY': KEY}
+    with log.open('w') as errors, subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment, cwd=folder,
+    ) as process:
+        too_late = threading.Timer(START, process.kill)
+        too_late.start()
+        try:
+            assert process.stdout is not None
+            url = process.stdout.readline().strip()
+            too_late.cancel()
+            assert url, f'the fleet said nothing:\n{log.read_text()}'
+            yield Served(process, url, log)
+        finally:
+            too_late.cancel()
+            process.kill()  # its replicas end with it
+
+
+@pytest.fixture(scope='module')
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(tmp_path_factory.mktemp('fleet')) as running:
+        yield running
+
+
+def test_a_cache_moves_once_and_later_turns_read_what_is_new(fleet: Served) -> None:
+    first = fleet.ask('v', LONG)
+    prompt = first['usage']['prompt_tokens']
+    assert first['usage']['prompt_tokens_details']['cached_tokens'] == prompt - 1
+    assert fleet.slots('prefill-1')[0] == prompt
+    turns = [LONG, first['choices'][0]['message']['content']]
+    for question in ('And the blue one?', 'Which is grey?'):
+        later = fleet.ask('v', *turns, question)
+        usage = later['usage']
+        assert usage['prompt_tokens_details']['cached_tokens'] > prompt
+        assert usage['prompt_tokens'] - usage['prompt_tokens_details']['cached_tokens'] < 20
+        turns += [question, later['choices'][0]['message']['content']]
+    assert (fleet.count('handed_over_total'), fleet.count('drift_total')) == (1, 0)
+    assert fleet.exact()
+
+
+def test_its_text_is_that_of_the_same_slot_asked_again(fleet: Served) -> None:
+    handed_over = fleet.ask('text', LONG)
+    again = fleet.ask('text', LONG)
+    assert again['usage']['prompt_tokens_details'] == handed_over['usage']['prompt_tokens_details']
+    assert again['choices'] == handed_over['choices']
+
+
+def test_streamed_it_says_the_same(fleet: Served) -> None:
+    whole = fleet.ask('text', LONG)['choices'][0]['message']['content']
+    asked = {'messages': messages(LONG), 'max_tokens': 6, 'temperature': 0, 'stream': True}
+    with fleet.http.stream('POST', '/chat/completions', json=asked, headers={'x-session-id': 'text'}) as response:
+        payloads = [line.removeprefix('data: ') for line in response.iter_lines() if line]
+    assert payloads[-1] == '[DONE]'
+    deltas = [json.loads(each)['choices'][0]['delta'] for each in payloads[:-1]]
+    assert ''.join(delta.get('content') or '' for delta in deltas) == whole
+
+
+def test_an_interrupted_answer_is_settled(fleet: Served) -> None:
+    asked = {'messages': messages(LONG), 'max_tokens': 200, 'stream': True}
+    with fleet.http.stream('POST', '/chat/completions', json=asked, headers={'x-session-id': 'text'}) as response:
+        next(response.iter_lines())
+    assert fleet.becomes_exact()
+    home = fleet.conversations()['text']
+    fleet.ask('text', LONG, 'Wait.', 'And the blue one?')
+    assert fleet.conversations()['text']['replica'] == home['replica']
+    assert fleet.count('drift_total') == 0
+
+
+def test_the_slot_folder_is_private_and_empty(fleet: Served) -> None:
+    assert fleet.folder.stat().st_mode & 0o777 == 0o700
+    assert list(fleet.folder.iterdir()) == []
+
+
+def test_nobody_else_asks_a_replica(fleet: Served) -> None:
+    assert httpx.get(f'{fleet.replicas["decode-1"]}/slots').status_code == 401
+
+
+def test_a_killed_decoder_costs_time_alone(fleet: Served) -> None:
+    home = fleet.conversations()['v']['replica']
+    os.kill(fleet.pids[home], signal.SIGKILL)
+    answer = fleet.ask('v', LONG)
+    assert answer['choices'][0]['message']['content']
+    assert fleet.conversations()['v']['replica'] not in (home, 'prefill-1')
+    assert fleet.count('deaths_total') == 1
+    assert fleet.becomes_exact()
+    until = time.monotonic() + 5
+    while 'has ended by itself, code -9; it is not started again' not in fleet.log.read_text():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def test_it_ends_with_an_answer_under_way_and_leaves_nothing(fleet: Served) -> None:
+    asked = {'messages': messages(LONG), 'max_tokens': 400, 'stream': True}
+    with fleet.http.stream('POST', '/chat/completions', json=asked, headers={'x-session-id': 'v'}) as response:
+        lines = response.iter_lines()
+        assert next(lines)
+        fleet.process.send_signal(signal.SIGTERM)
+        *_, last, blank = lines
+        assert (blank, json.loads(last.removeprefix('data: '))['error']['message']) == ('', 'The gateway is ending.')
+    assert fleet.process.wait(15) == 0
+    assert not fleet.folder.exists()
+    for pid in fleet.pids.values():
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+    assert KEY not in fleet.log.read_text()
+    assert 'Traceback' not in fleet.log.read_text()
+
+
+@pytest.mark.parametrize(('options', 'says'), [
+    (['--decoders', '0'], 'at least one decoder'), (['--prefillers', '-1'], 'must not be negative'),
+    (['--settings', '/nowhere.yaml'], 'cannot be read'),
+])
+def test_options_that_make_no_fleet_get_a_sentence(options: list[str], says: str) -> None:
+    with pytest.raises(ConfigError, match=says), module.local_fleet(module.arguments(options)):
+        pass
+
+
+def test_settings_do_not_name_replicas(tmp_path: Path) -> None:
+    (tmp_path / 's.yaml').write_text('replicas: []')
+    with (
+        pytest.raises(ConfigError, match="without 'replicas'"),
+        module.local_fleet(module.arguments(['--settings', str(tmp_path / 's.yaml')])),
+    ):
+        pass
+
+
+def test_a_replica_that_does_not_start_is_named(tmp_path: Path) -> None:
+    options = module.arguments(['--prefillers', '0', '--decoders', '1', '--model', str(tmp_path / 'no.gguf')])
+    with pytest.raises(NotStarted, match=r'decode-1 does not start: l2_replica: There is no model at'):
+        module.local_fleet(options).__enter__()

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+
+from pace_ros.clock import VirtualClock
+from pace_ros.serving.fleet import Deadlines, Replica
+from pace_ros.serving.ledger import Ledger
+from pace_ros.serving.replica_client import ReplicaClient
+from pace_ros.serving.replica_state import ReplicaState
+from pace_ros.serving.usage import Usage, says_something, usage_of
+
+ONE = Replica('one', 'http://one', slots=2, context=100, prefill_rate=50.0)
+
+
+@pytest.fixture
+def state() -> ReplicaState:
+    return ReplicaState(ReplicaClient(ONE, Deadlines(), VirtualClock()))
+
+
+def test_its_rate_is_the_first_reading_then_a_running_mean(state: ReplicaState) -> None:
+    assert state.rate == 50.0
+    state.learn(Usage(prompt=10, cached=0, answered=1, reading=1.0))  # too short to tell
+    assert state.rate == 50.0
+    state.learn(Usage(prompt=120, cached=20, answered=1, reading=1.0))
+    assert state.rate == 100.0
+    state.learn(Usage(prompt=200, cached=0, answered=1, reading=1.0))
+    assert state.rate == pytest.approx(120.0)
+
+
+def test_what_it_does_is_taken_back_whatever_happens(state: ReplicaState) -> None:
+    ledger = Ledger([ONE])
+    ledger.open('v', 'one', 60)
+    with contextlib.suppress(KeyError), state.reading(40), state.answering():
+        view = state.view(ledger, held=7, hands_over=True)
+        assert (view.waiting, view.streams, view.free, view.free_slots, view.held) == (40, 1, 140, 1, 7)
+        raise KeyError
+    assert (state.waiting, state.streams) == (0, 0)
+
+
+def test_usage() -> None:
+    usage = usage_of({'usage': {'prompt_tokens': 9, 'completion_tokens': 4},
+                      'timings': {'cache_n': 6, 'prompt_ms': 30.0}})
+    assert usage == Usage(prompt=9, cached=6, answered=4, reading=0.03)
+    assert (usage.read, usage.held) == (3, 12)
+    assert usage_of({'usage': None}) is None
+    assert usage_of({'usage': {'prompt_tokens': 9, 'prompt_tokens_details': {'cached_tokens': 2}}}).cached == 2
+    assert Usage(prompt=9, cached=0, answered=0, reading=0.0).held == 9
+
+
+@pytest.mark.parametrize(('delta', 'says'), [
+    ({'content': 'x'}, True), ({'content': None}, False), ({}, False), ({'reasoning_content': 'x'}, True),
+    ({'tool_calls': [{'index': 0}]}, True), ({'role': 'assistant', 'content': ''}, False),
+])
+def test_what_says_something(delta: dict[str, object], says: bool) -> None:
+    assert says_something({'choices': [{'delta': delta}]}) is says

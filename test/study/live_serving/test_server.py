@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+
+from pace_ros.study.live_serving.server import Server, ServerAbsent, free_ports
+
+
+def test_ports_are_free_and_different() -> None:
+    ports = free_ports(3)
+    assert len(set(ports)) == 3
+    for each in ports:
+        socket.create_server(('127.0.0.1', each)).close()
+
+
+def test_a_server_that_does_not_start_is_named(tmp_path: Path) -> None:
+    server = Server('decode-1', 'pace_ros.serving.no_such_module', [], tmp_path)
+    server.start()
+    with pytest.raises(ServerAbsent, match=r'decode-1 does not start; see .*decode-1\.log'):
+        server.wait()
+    server.stop()
+    assert 'no_such_module' in server.log.read_text()
+
+
+def test_a_server_is_killed_and_started_again(tmp_path: Path) -> None:
+    (tmp_path / 'told.py').write_text("import time\nprint('http://here', flush=True)\ntime.sleep(60)\n")
+    server = Server('decode-1', 'told', [], tmp_path, {'PYTHONPATH': str(tmp_path)})
+    server.send(signal.SIGSTOP)  # nobody is there
+    for starts in (1, 2):
+        server.start()
+        assert server.wait() == 'http://here'
+        assert server.alive
+        assert server.starts == starts
+        server.send(signal.SIGSTOP)
+        server.kill()
+        assert not server.alive
