@@ -18,6 +18,7 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
+from pace_ros.serving.simulator.costs import Costs
 from pace_ros.study.live_serving.live_fleet import LiveFleet, Member, live_fleet
 from pace_ros.study.live_serving.visitor import ANSWERED
 from pace_ros.study.refusal import refusing
@@ -29,7 +30,7 @@ from pace_ros.study.serving.validation import Visits, errors, simulated, visit_a
 
 POLICIES = ('pinned', 'collocated', 'disaggregated')
 SMALL = Settings(reads=(32, 128, 256), appends=(16, 64), depths=(256,), batches=(1, 2, 4), contexts=(64, 256),
-                 moved=(128, 256), repeats=2)
+                 moved=(64, 128, 256), repeats=2)
 BATCH = 512
 PATIENT = {'admission': {'utilisation': 10.0, 'wait': 120.0},
            'deadlines': {'prefill': 120.0, 'first_token': 120.0, 'hand_over': 60.0}}
@@ -44,12 +45,16 @@ def table_of(policy: str, real: pd.DataFrame, found: pd.DataFrame) -> Table:
     return table
 
 
-def validate(fleet: LiveFleet, visits: Visits, console: Console) -> None:
-    """Calibrate, then every policy through both."""
-    rows = measured_replica(SMALL, url=fleet.urls['decode-1'])
+def calibrated(console: Console) -> Costs:
+    """What a replica of this machine costs now."""
+    rows = measured_replica(SMALL, core=1, batch=BATCH)
     fits = [fit(rows, kind) for kind in KINDS]
     console.print(shown(fits))
-    costs = costs_of(fits, rows)
+    return costs_of(fits, rows)
+
+
+def validate(fleet: LiveFleet, costs: Costs, visits: Visits, console: Console) -> None:
+    """Every policy through both."""
     for policy in POLICIES:
         with fleet.gateway(policy, **PATIENT) as gateway:
             real = anyio.run(visit_all, gateway.url, visits)
@@ -62,8 +67,10 @@ def main() -> int:
     visits = Visits(count=int(sys.argv[1])) if len(sys.argv) > 1 else Visits()
     members = [Member('prefill-1', 'prefill', 0, slots=8, context=1024, batch=BATCH),
                Member('decode-1', 'decode', 1, slots=8, context=1024, batch=BATCH)]
+    console = Console(width=140)
+    costs = calibrated(console)
     with tempfile.TemporaryDirectory(prefix='pace-validation-') as folder, live_fleet(Path(folder), members) as fleet:
-        validate(fleet, visits, Console(width=140))
+        validate(fleet, costs, visits, console)
     return 0
 
 

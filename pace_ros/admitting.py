@@ -74,6 +74,8 @@ class Admitting:
             return record.volatile_reason
         if any(each.live for each in history):
             return 'tool: an earlier answer of a live tool was in the prompt'
+        if guards.unknowing and (line := self._levels.unknowing.admits(record.answer, query.locale)):
+            return f'it does not know: {line}'
         if self._strays(query, record.answer, history):
             return 'it names another subject'
         personal = guards.personal and self._levels.personal.in_conversation(query.text, record.answer, history)

@@ -154,6 +154,7 @@ class Assembly:
             scopes=by.scopes,
             guards=Guards(by.facts),
             personal=by.personal,
+            unknowing=by.unknowing,
             router=self.router,
             ledger=self.ledger,
             fillers=self.fillers,

@@ -140,6 +140,7 @@ class Guards:
     scope: bool = setting(True, 'The subject of the conversation is part of the key; a question that leans on what was '
                           'said is passed to the language model where no subject is known.')
     personal: bool = setting(True, 'Answers in conversations where visitors spoke of themselves are not cached.')
+    unknowing: bool = setting(True, 'Answers that admit not to know are not cached.')
 
 
 @dataclass(frozen=True)
@@ -194,8 +195,9 @@ class Config:
                             read_only=True)
     names_file: str = setting('', 'Product names with their spellings (YAML); empty: the packaged ones.',
                               read_only=True)
-    lexicon_dir: str = setting('', 'Folder of word lists volatile, subject, exchange and personal.<language>.txt; '
-                               'the packaged ones for what is not there, and where empty.', read_only=True)
+    lexicon_dir: str = setting('', 'Folder of word lists volatile, subject, exchange, personal and '
+                               'unknowing.<language>.txt; the packaged ones for what is not there, and where empty.',
+                               read_only=True)
     locale: str = setting('zh-CN', 'Language assumed where none is given or detected.', choices=LOCALES)
     max_utterance_chars: int = setting(500, 'Longer utterances are refused.', low=1, high=100_000)
     allow_overrides: bool = setting(False, 'Obey the switches in Utterance.arm.')

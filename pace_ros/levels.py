@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pace_ros.cache import Guards, Personal, ScopeReader, SemanticCache, VolatilityClassifier
+from pace_ros.cache import Guards, Personal, ScopeReader, SemanticCache, Unknowing, VolatilityClassifier
 from pace_ros.control import CostLedger, Router
 from pace_ros.embedding import Embedder
 from pace_ros.facts import FactExtractor
@@ -25,6 +25,7 @@ class Levels:
     scopes: ScopeReader
     guards: Guards
     personal: Personal
+    unknowing: Unknowing
     router: Router
     ledger: CostLedger
     fillers: FillerDesk

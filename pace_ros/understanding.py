@@ -15,6 +15,7 @@ from pace_ros.cache import (
     PatternLists,
     Personal,
     ScopeReader,
+    Unknowing,
     VolatilityClassifier,
 )
 from pace_ros.config import Config
@@ -30,6 +31,7 @@ class Understanding:
     facts: FactExtractor
     scopes: ScopeReader
     personal: Personal
+    unknowing: Unknowing
     lexicon: Lexicon
     volatility: VolatilityClassifier
 
@@ -48,6 +50,7 @@ class Understanding:
             facts=FactExtractor(names, Polarity.read(packaged.config_dir() / 'antonyms.yaml')),
             scopes=ScopeReader(names, leaning),
             personal=Personal(personal, leaning),
+            unknowing=Unknowing(_patterns(now, 'unknowing')),
             lexicon=lexicon,
             volatility=_classifier(now, lexicon, fingerprint),
         )

@@ -16,7 +16,7 @@ import pytest
 from support import KeptOutlet, ScriptedCloud
 
 from pace_ros import packaged
-from pace_ros.cache import Guards, Lexicon, Personal, ScopeReader, SemanticCache
+from pace_ros.cache import Guards, Lexicon, Personal, ScopeReader, SemanticCache, Unknowing
 from pace_ros.cascade import Cascade
 from pace_ros.clock import Clock, SystemClock
 from pace_ros.config import Config
@@ -58,6 +58,7 @@ FACTS = FactExtractor.read(packaged.config_dir() / 'names.yaml', packaged.config
 NAMES = ProductNames.read(packaged.config_dir() / 'names.yaml')
 LEXICONS = packaged.config_dir() / 'lexicon'
 LEXICON, SCOPES, PERSONAL = Lexicon.read(LEXICONS), ScopeReader.read(LEXICONS, NAMES), Personal.read(LEXICONS)
+UNKNOWING = Unknowing.read(LEXICONS)
 PROMPTS = PromptBook.read(packaged.config_dir() / 'persona.yaml')
 REMARKS = Remarks.read(packaged.config_dir() / 'remarks.yaml')
 KNOWLEDGE = """
@@ -365,6 +366,7 @@ async def open_house(
         embedder=counting, cache=cache, knowledge=base,
         volatility=LEXICON, scopes=SCOPES, guards=Guards(FACTS),
         personal=PERSONAL,
+        unknowing=UNKNOWING,
         router=Router(config, clock), ledger=ledger,
         fillers=FillerDesk(generator, BOOK, lambda: config().filler),
         facts=FACTS, conflicts=ConflictMeter(FACTS), judge=ConflictJudge(llm, lambda: config().filler, ledger),

@@ -140,6 +140,22 @@ async def test_a_guard_switched_off_keeps_personal_answers(folder: FilePath, emb
         assert (await house.ask('My name is Fang Wang.')).admitted
 
 
+UNSURE = answer('I do not know that, please ask an adviser.')
+
+
+async def test_an_answer_that_knows_nothing_reaches_no_other(folder: FilePath, embedder: Embedder) -> None:
+    async with scripted_cloud(UNSURE) as cloud, open_house(folder, embedder, cloud) as house:
+        first = await house.ask('Is there a coffee bar?', 'a')
+        assert first.admission_reason.startswith('it does not know: line ')
+        assert (await house.ask('Is there a coffee bar?', 'b')).path is Path.L2
+
+
+async def test_a_guard_switched_off_keeps_what_knows_nothing(folder: FilePath, embedder: Embedder) -> None:
+    settings = {'guards.unknowing': False}
+    async with scripted_cloud(UNSURE) as cloud, open_house(folder, embedder, cloud, settings) as house:
+        assert (await house.ask('Is there a coffee bar?')).admitted
+
+
 async def test_rules_by_class_and_language(folder: FilePath, embedder: Embedder) -> None:
     rules = ['price=ttl:60', 'zh/price=deny', 'stable=ttl:600']
     async with scripted_cloud(YES) as cloud, open_house(

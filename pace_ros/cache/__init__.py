@@ -9,10 +9,11 @@ from pace_ros.cache.personal import Personal
 from pace_ros.cache.saver import CacheSaver
 from pace_ros.cache.scope import Leaning, Scope, ScopeReader, scope_of
 from pace_ros.cache.semantic_cache import Differs, SemanticCache
+from pace_ros.cache.unknowing import Unknowing
 from pace_ros.cache.volatility import EitherClassifier, Lexicon, Verdict, VolatilityClassifier
 from pace_ros.cache.volatility_head import LEARNED, HeadError, LearnedClassifier
 
 __all__ = ['LEARNED', 'Admission', 'CacheEntry', 'CacheFileError', 'CacheMatch', 'CacheSaver', 'ChangeRates', 'Differs',
            'EitherClassifier', 'Guards', 'HeadError', 'Leaning', 'LearnedClassifier', 'Lexicon', 'PatternError',
            'PatternLists', 'Personal', 'Proposal', 'Scope', 'ScopeReader', 'SemanticCache', 'Source', 'StoredEntry',
-           'Verdict', 'VolatilityClassifier', 'admit', 'scope_of']
+           'Unknowing', 'Verdict', 'VolatilityClassifier', 'admit', 'scope_of']

@@ -15,7 +15,7 @@ class Refusal(ValueError):
     """What cannot be done as asked; the message is for people, and names what is at fault."""
 
 
-_OTHERS = (ConfigError, MissingPackage, EmbeddingError, AntonymError, ImportError, BrokenProcessPool)
+_OTHERS = (ConfigError, MissingPackage, EmbeddingError, AntonymError, BrokenProcessPool)
 
 
 def refusing(command: str, run: Callable[[], int]) -> int:

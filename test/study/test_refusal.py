@@ -28,7 +28,9 @@ def test_a_refusal_is_a_sentence(capsys: pytest.CaptureFixture[str], error: Exce
     assert capsys.readouterr().err == f'study run: {said}\n'
 
 
-@pytest.mark.parametrize('error', [ValueError('a mistake'), KeyError('x'), BrokenPipeError(), KeyboardInterrupt()])
+@pytest.mark.parametrize('error', [
+    ValueError('a mistake'), KeyError('x'), ImportError('y'), BrokenPipeError(), KeyboardInterrupt(),
+])
 def test_a_mistake_is_no_refusal(error: BaseException) -> None:
     with pytest.raises(type(error)):
         refusing('study run', raising(error))

@@ -34,7 +34,7 @@ class Arm:
         return self.engine == LIBRARY or bool(self.settings.get('l0.enabled', True))
 
 
-_UNGUARDED = {'guards.facts': False, 'guards.scope': False, 'guards.personal': False}
+_UNGUARDED = dict.fromkeys(('guards.facts', 'guards.scope', 'guards.personal', 'guards.unknowing'), False)
 
 
 def _paper(router: str, filler: str, volatility: str, **levels: bool) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import json
 import multiprocessing
 import os
 import platform
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from importlib.metadata import PackageNotFoundError, version
@@ -16,6 +17,7 @@ from typing import Any
 
 import pandas as pd
 
+import pace_ros
 from pace_ros.files import replacing
 from pace_ros.study.datasets.registry import load
 from pace_ros.study.evaluation import worker
@@ -25,7 +27,7 @@ from pace_ros.study.evaluation.plan import Plan, PlanError
 from pace_ros.study.evaluation.virtual_run import REAL
 
 Progress = Callable[[str, int, int], None]
-PLAN, REQUESTS = 'plan.json', 'requests'
+PLAN, REQUESTS, TIMES = 'plan.json', 'requests', 'times.txt'
 _LIBRARIES = ('pace_ros', 'numpy', 'scipy', 'pandas', 'faiss-cpu', 'onnxruntime', 'httpx', 'anyio', 'gptcache')
 
 
@@ -47,17 +49,24 @@ class Campaign:
         cells = self._plan.cells()
         self._folder.mkdir(parents=True, exist_ok=True)
         self._keep_plan()
+        missing = [cell for cell in cells if not worker.cell_file(self._folder, cell).exists()]
+        began = time.monotonic()
         with self._pool() as pool:
             try:
                 completion = self._completion(pool, progress)
                 self._fill_snapshots(pool, cells, completion, progress)
-                self._run_cells(pool, cells, completion, progress)
+                runs = [pool.submit(worker.run_cell, cell, completion) for cell in missing]
+                _collect('cells', runs, progress, len(cells) - len(missing))
             except BaseException:
                 for process in multiprocessing.active_children():  # what they have begun is not kept
                     process.terminate()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
-        return merge(self._folder)
+        table = merge(self._folder)
+        with (self._folder / TIMES).open('a', encoding='utf-8') as file:  # not in the plan: like runs have like plans
+            file.write(f'{len(missing)} of {len(cells)} runs, {self._workers} workers, code {source_digest()}: '
+                       f'{time.monotonic() - began:.0f} s\n')
+        return table
 
     def _pool(self) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(
@@ -80,7 +89,8 @@ class Campaign:
                 fields[name] = {**before[name], **fields[name]}
             self._write_plan({**before, **fields})
         else:
-            self._write_plan({**fields, 'machine': _machine(self._workers), 'versions': dict(_versions())})
+            made_by = {'code': source_digest(), 'machine': _machine(self._workers), 'versions': dict(_versions())}
+            self._write_plan({**fields, **made_by})
 
     def settings(self) -> dict[str, Any]:
         """What decides the result. Raises DataSetError, or OSError for a trace that cannot be read."""
@@ -111,12 +121,13 @@ class Campaign:
         jobs = [pool.submit(worker.fill_snapshot, dataset, seed, completion) for dataset, seed in missing]
         _collect('snapshots', jobs, progress)
 
-    def _run_cells(
-        self, pool: ProcessPoolExecutor, cells: Sequence[Cell], completion: float, progress: Progress
-    ) -> None:
-        missing = [cell for cell in cells if not worker.cell_file(self._folder, cell).exists()]
-        done = len(cells) - len(missing)
-        _collect('cells', [pool.submit(worker.run_cell, cell, completion) for cell in missing], progress, done)
+
+def source_digest() -> str:
+    """Which code runs: of all Python files of the package, the same wherever it is installed."""
+    root, digest = Path(pace_ros.__file__).parent, hashlib.sha256()
+    for file in sorted(root.rglob('*.py')):
+        digest.update(file.relative_to(root).as_posix().encode() + b'\0' + file.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def merge(folder: Path) -> Path:

@@ -21,7 +21,7 @@ _NOTE = (
 def workloads(results: Results) -> Table:
     """One row a workload, of one arm's turns: all arms have the same."""
     records = []
-    for name, rows in results.turns.loc[results.turns['part'] == RATES].groupby('workload', sort=False):
+    for name, rows in results.turns.loc[results.turns['part'] == RATES].groupby('workload', sort=False, observed=True):
         arm, load = rows['arm'].iloc[0], rows['load'].min()
         own = chosen(rows, arm=arm, load=load)
         first, later = own.loc[own['turn'] == 1], own.loc[own['turn'] > 1]

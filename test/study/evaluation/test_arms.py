@@ -40,7 +40,7 @@ def test_switches_are_those_of_the_design(name: str) -> None:
 @pytest.mark.parametrize('name', [*PAPER, 'pace-gated', 'gptcache-library'])
 def test_the_paper_s_arms_have_no_guards(name: str) -> None:
     guards = ARMS[name].config(Config()).guards
-    assert (guards.facts, guards.scope, guards.personal) == (False, False, False)
+    assert (guards.facts, guards.scope, guards.personal, guards.unknowing) == (False, False, False, False)
 
 
 def test_the_shipped_default_is_the_configuration_as_it_comes() -> None:
@@ -65,7 +65,8 @@ def test_each_part_of_pace_plus_stands_alone_too() -> None:
     assert all(alone)
     assert set.union(*alone) == differing('shipped', 'pace-plus')
     assert sum(map(len, alone)) == len(set.union(*alone)), 'two parts share a setting'
-    assert differing('pace-static', 'plus-guards') == {'guards.facts', 'guards.scope', 'guards.personal'}
+    assert differing('pace-static', 'plus-guards') == {
+        'guards.facts', 'guards.scope', 'guards.personal', 'guards.unknowing'}
 
 
 def test_every_arm_is_run_by_some_part() -> None:
