@@ -18,6 +18,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     'calibrate': ('pace_ros.study.calibrate', 'propose load anchors and thresholds from a log'),
     'carqa': ('pace_ros.study.carqa.tool', 'generate, check or show the data set CarQA'),
     'cloud': ('pace_ros.study.cloud.tool', 'the simulated cloud as a server on this machine'),
+    'serving': ('pace_ros.study.serving.tool', 'conversation-level serving: simulate fleets, report, calibrate'),
     'fillers': ('pace_ros.study.virtual.measure_fillers', 'measure the filler model, for virtual time'),
 }
 """Modules with ``add_arguments(parser)`` and ``run(options) -> exit code``, imported when they are asked for. What they
@@ -27,6 +28,8 @@ raise of ``refusing`` becomes one sentence."""
 def main(argv: list[str] | None = None) -> None:
     """Run one command and end the process with its code."""
     words = sys.argv[1:] if argv is None else argv
+    if words[:2] == ['run', 'serving']:  # a study of its own, with options of its own
+        words = ['serving', 'run', *words[2:]]
     parser = argparse.ArgumentParser(prog='study', description='The evaluation: docs/study.md goes through it.')
     commands = parser.add_subparsers(dest='command', required=True, metavar='COMMAND')
     for name, (module, purpose) in COMMANDS.items():

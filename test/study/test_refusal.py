@@ -43,7 +43,7 @@ def test_a_result_is_handed_on() -> None:
 @pytest.mark.parametrize('words', [
     ['run', 'campaign', '--out', 'x', '--arms', 'nobody'], ['report', 'gone'], ['compare', 'gone', 'gone'],
     ['spot', 'gone'], ['judge', 'gone'], ['gate', 'gone'], ['calibrate', 'gone'], ['carqa', 'gone', '--check'],
-    ['cloud', '--dataset', 'nothing'], ['fillers', 'gone/file'],
+    ['cloud', '--dataset', 'nothing'], ['serving', 'report', 'gone'], ['fillers', 'gone/file'],
 ])
 def test_every_command_refuses_in_its_own_name(
     tmp_path: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str]
