@@ -5,7 +5,7 @@
 One prefiller and one decoder, each with a core of its own; a replica is calibrated on the same machine just before.
 Conversations go through the real gateway under each policy, then, with the token counts that were seen, through the
 simulator. The error is that of the simulated figure relative to the real one. What else runs on the machine falls on
-the real side alone.
+the real side alone: how much is said by the share of time in which the real processes wanted a core and had none.
 """
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from pace_ros.study.live_serving.live_fleet import LiveFleet, Member, live_fleet
 from pace_ros.study.live_serving.visitor import ANSWERED
 from pace_ros.study.refusal import refusing
 from pace_ros.study.serving.calibration import costs_of, measured_replica, shown
+from pace_ros.study.serving.core_waits import children_time
 from pace_ros.study.serving.cost_fit import fit
 from pace_ros.study.serving.measurements import Settings
 from pace_ros.study.serving.probes import KINDS
@@ -36,10 +37,11 @@ PATIENT = {'admission': {'utilisation': 10.0, 'wait': 120.0},
            'deadlines': {'prefill': 120.0, 'first_token': 120.0, 'hand_over': 60.0}}
 
 
-def table_of(policy: str, real: pd.DataFrame, found: pd.DataFrame) -> Table:
-    """A policy's errors."""
+def table_of(policy: str, real: pd.DataFrame, found: pd.DataFrame, disturbed: float) -> Table:
+    """A policy's errors; ``disturbed``: share of the time that its processes wanted a core and had none."""
     answered = int((real['outcome'] == ANSWERED).sum())
-    table = Table('metric', 'real', 'simulated', 'error', title=f'{policy}: {answered} of {len(real)} turns answered')
+    table = Table('metric', 'real', 'simulated', 'error', title=(
+        f'{policy}: {answered} of {len(real)} turns answered; no core for {disturbed:.0%} of the time it was wanted'))
     for row in found.itertuples():
         table.add_row(str(row.metric), f'{row.real:.3f}', f'{row.simulated:.3f}', f'{row.error:+.0%}')
     return table
@@ -57,9 +59,11 @@ def validate(fleet: LiveFleet, costs: Costs, visits: Visits, console: Console) -
     """Every policy through both."""
     for policy in POLICIES:
         with fleet.gateway(policy, **PATIENT) as gateway:
+            before = children_time()
             real = anyio.run(visit_all, gateway.url, visits)
+            disturbed = children_time().since(before)
         turns = simulated(fleet.described(policy, PATIENT), costs, workload_of(real, visits), chunk=BATCH)
-        console.print(table_of(policy, real, errors(real, turns)))
+        console.print(table_of(policy, real, errors(real, turns), disturbed))
 
 
 def main() -> int:

@@ -177,13 +177,14 @@ class Answering:
         gateway.ledger.empty(seat.account)  # whatever was there is overwritten
         gateway.contents.forget(seat.account)
         try:
-            with reader.reading(gateway.contents.to_read(source, self._prompt)):
-                usage = await reader.client.prefill(self._body, source.slot, until=self._until)
-            self._count(reader, usage)
             if gateway.files is None:
                 raise HandOverFailed('there is no folder for slot files')  # noqa: TRY301
-            moved = await gateway.files.hand_over(reader.client, source.slot, target.client, seat.account.slot,
-                                                  turn.prompt)
+            with reader.reading(gateway.contents.to_read(source, self._prompt)):
+                async with reader.one_at_a_time:
+                    usage = await reader.client.prefill(self._body, source.slot, until=self._until)
+                    self._count(reader, usage)
+                    moved = await gateway.files.hand_over(reader.client, source.slot, target.client,
+                                                          seat.account.slot, turn.prompt)
             if gateway.ledger.is_open(seat.account):
                 gateway.ledger.fill(seat.account, moved)
                 gateway.contents.put(seat.account, self._prompt)

@@ -98,10 +98,12 @@ class Deadlines:
 
     connect: float = setting(1.0, 'To reach a replica.', low=0.01, high=60.0)
     prefill: float = setting(60.0, 'To read a prompt on a prefiller.', low=0.1, high=3600.0)
-    hand_over: float = setting(5.0, 'To save or to restore a slot.', low=0.1, high=600.0)
+    hand_over: float = setting(30.0, 'To save or to restore a slot; a replica does so between two batches.', low=0.1,
+                               high=600.0)
     first_token: float = setting(60.0, 'From a decoder.', low=0.1, high=3600.0)
     next_token: float = setting(15.0, 'Between two tokens.', low=0.1, high=600.0)
     total: float = setting(300.0, 'Of a turn.', low=1.0, high=86_400.0)
+    ending: int = setting(5, 'Of answers under way when the gateway is told to end.', low=1, high=3600)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -25,7 +25,6 @@ from pace_ros.settings import ConfigError
 
 TOKEN, KEY = 'PACE_GATEWAY_TOKEN', 'PACE_REPLICA_API_KEY'
 LOOPBACK = {'127.0.0.1', 'localhost', '::1'}
-LONGEST_STOP = 5  # s that answers under way have when it is told to end
 
 
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:
@@ -87,10 +86,10 @@ def url_of(bound: socket.socket) -> str:
     return f'http://{f"[{host}]" if ":" in host else host}:{port}/v1'
 
 
-def serve(app: FastAPI, bound: socket.socket) -> None:
-    """Until SIGINT or SIGTERM; answers under way then have a little time to end."""
+def serve(app: FastAPI, bound: socket.socket, *, ending: int) -> None:
+    """Until SIGINT or SIGTERM; answers under way then have ``ending`` s."""
     server = uvicorn.Server(uvicorn.Config(
-        app, log_level='warning', timeout_graceful_shutdown=LONGEST_STOP, access_log=False,
+        app, log_level='warning', timeout_graceful_shutdown=ending, access_log=False,
     ))
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)  # uvicorn raises what ended it once more when it has ended
@@ -109,11 +108,12 @@ def main() -> None:
     options = arguments()
     log_to_stderr()
     try:
-        app, bound = opened(read_fleet(options.fleet), options.port)
+        fleet = read_fleet(options.fleet)
+        app, bound = opened(fleet, options.port)
     except ConfigError as error:
         sys.exit(f'l2_gateway: {error}')
     print(url_of(bound), flush=True)  # noqa: T201  what a caller waits for
-    serve(app, bound)
+    serve(app, bound, ending=fleet.settings.deadlines.ending)
 
 
 if __name__ == '__main__':

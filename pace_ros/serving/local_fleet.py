@@ -128,7 +128,7 @@ def main() -> None:
             for each in processes:
                 log.info('%s', each)
             print(url_of(bound), flush=True)  # noqa: T201  what a caller waits for
-            serve(app, bound)
+            serve(app, bound, ending=fleet.settings.deadlines.ending)
     except (ConfigError, NotStarted) as error:
         sys.exit(f'l2_fleet: {error}')
 

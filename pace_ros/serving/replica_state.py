@@ -1,6 +1,7 @@
 """What is observed of a replica while it works."""
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import math
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ class ReplicaState:
         self.misses = 0
         self.touched = -math.inf
         self.waiting = 0
+        self.one_at_a_time = asyncio.Lock()  # prompts to be handed over: two at once share batches, and both are late
         self.streams = 0
         self.rate = client.replica.prefill_rate
         self.measured = False

@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 START = 60.0  # s; loading takes a few
 KEY = 'key-of-the-replicas'
 LONG = 'The showroom has four cars: a red one, a blue one, a green one and a grey one. Which one is red?'
-SETTINGS = 'health_period: 0.3\ndeadlines: {total: 60.0}\n'
+SETTINGS = 'health_period: 0.3\ndeadlines: {total: 60.0, ending: 1}\n'
 
 pytest.importorskip('xllamacpp', reason='real replicas need xllamacpp')
 
@@ -176,7 +176,8 @@ def test_a_killed_decoder_costs_time_alone(fleet: Served) -> None:
 
 
 def test_it_ends_with_an_answer_under_way_and_leaves_nothing(fleet: Served) -> None:
-    asked = {'messages': messages(LONG), 'max_tokens': 400, 'stream': True}
+    endless = {'temperature': 0, 'logit_bias': {'0': -100, '2': -100}}  # without the tokens that end an answer
+    asked = {'messages': messages(LONG), 'max_tokens': 400, 'stream': True, **endless}
     with fleet.http.stream('POST', '/chat/completions', json=asked, headers={'x-session-id': 'v'}) as response:
         lines = response.iter_lines()
         assert next(lines)

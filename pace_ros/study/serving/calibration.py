@@ -25,8 +25,10 @@ from pace_ros.study.live_serving.live_fleet import Member, live_fleet
 from pace_ros.study.serving.cost_fit import Fit, fit
 from pace_ros.study.serving.measurements import Settings, measured
 from pace_ros.study.serving.probes import KINDS, READ, RESTORE, SAVE, STEP, Prober
+from pace_ros.study.serving.rapl import MEASURED, Rapl
 
 MEASUREMENTS, COSTS, FITS = 'measurements.csv', 'costs.json', 'fits.json'
+_WIDTH = 140  # columns where no terminal says how many it has
 _NAMES = {
     READ: {'call': 'prefill_base', 'token': 'prefill_token', 'pair': 'attend'},
     STEP: {'call': 'decode_base', 'stream': 'decode_stream', 'context': 'decode_token'},
@@ -53,6 +55,7 @@ def run(options: argparse.Namespace) -> int:
     """Measure, fit, write and show; 0. Raises ServerAbsent, ProbeError, FitError, OSError."""
     options.out.mkdir(parents=True, exist_ok=True)
     path = options.out / MEASUREMENTS
+    rapl = Rapl()
     if not options.fit_only:
         rows = measured_replica(Settings(repeats=max(1, options.repeats)), core=options.core, batch=options.batch,
                                 url=options.url)
@@ -62,7 +65,11 @@ def run(options: argparse.Namespace) -> int:
     fits = [fit(rows, kind) for kind in KINDS]
     costs_of(fits, rows).write(options.out / COSTS)
     (options.out / FITS).write_text(json.dumps([vars(each) for each in fits], indent=1) + '\n', encoding='utf-8')
-    Console(file=sys.stdout).print(shown(fits))
+    console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else _WIDTH)
+    console.print(shown(fits))
+    if not options.fit_only:
+        console.print(f'The machine drew {rapl.joules():.0f} J meanwhile, {MEASURED}.' if rapl.available else
+                      'Energy was not measured: this machine has no RAPL counter that may be read.')
     return 0
 
 

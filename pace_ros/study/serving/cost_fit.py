@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.optimize import least_squares
+from scipy.optimize import lsq_linear
 
 from pace_ros.study.refusal import Refusal
 from pace_ros.study.serving.probes import READ, RESTORE, SAVE, STEP
@@ -88,7 +88,7 @@ def _solve(matrix: Values, seconds: Values) -> Values:
     """Coefficients of columns brought to one scale, so that the solver's steps suit all of them."""
     relative = matrix / seconds[:, None]
     scale = np.maximum(np.abs(relative).max(axis=0), 1e-300)
-    found = least_squares(lambda each: relative / scale @ each - 1, np.full(matrix.shape[1], 0.5), bounds=(0, math.inf))
+    found = lsq_linear(relative / scale, np.ones(len(seconds)), bounds=(0, math.inf), method='bvls')
     solution: Values = found.x / scale
     return solution
 

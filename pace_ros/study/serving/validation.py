@@ -25,6 +25,7 @@ METRICS = {
     'later turns, first token P50 (s)': ('later', 'ttft', 0.5),
     'later turns, first token P95 (s)': ('later', 'ttft', 0.95),
     'between two tokens, median of means (s)': ('all', 'tbt_mean', 0.5),
+    'later turns, tokens read where answered, P50': ('later', 'new', 0.5),
 }
 """What is compared: which turns, which column, which quantile."""
 
@@ -35,15 +36,17 @@ class Visits:
 
     count: int = 8
     turns: int = 3
-    every: float = 4.0
+    every: float = 6.0
     think: float = 1.0
-    first: int = 250
-    append: int = 40
+    first: int = 160
+    append: int = 30
     answer: int = 16
 
 
 async def visit_all(base_url: str, visits: Visits) -> pd.DataFrame:
-    """Real turns: conversation, turn, arrival (s since the first), prompt, answer, ttft, tbt_mean, outcome."""
+    """Real turns: conversation, turn, arrival (s since the first), prompt, answer, new (tokens read where it was
+    answered), ttft, tbt_mean, outcome.
+    """
     rows: list[dict[str, Any]] = []
     begun = time.monotonic()
     async with httpx.AsyncClient(timeout=PATIENCE, trust_env=False) as http, anyio.create_task_group() as group:
@@ -61,7 +64,8 @@ async def _visit(visitor: Visitor, visits: Visits, number: int, begun: float, ro
         pieces = heard.pieces
         rows.append({
             'conversation': visitor.conversation, 'turn': turn, 'arrival': heard.sent - begun, 'prompt': heard.prompt,
-            'answer': max(1, len(pieces)), 'ttft': heard.ttfet, 'outcome': heard.outcome,
+            'answer': max(1, len(pieces)), 'new': heard.prompt - heard.cached, 'ttft': heard.ttfet,
+            'outcome': heard.outcome,
             'tbt_mean': (pieces[-1] - pieces[0]) / (len(pieces) - 1) if len(pieces) > 1 else float('nan'),
         })
         if heard.outcome != ANSWERED:
@@ -88,7 +92,8 @@ def workload_of(real: pd.DataFrame, visits: Visits) -> Workload:
 
 def simulated(described: Mapping[str, Any], costs: Costs, workload: Workload, *, chunk: int) -> pd.DataFrame:
     """The turns that the simulator gives of a fleet file's content. Raises ConfigError."""
-    return simulate(fleet_of(described), Hardware(costs=costs, chunk=chunk), workload).turns
+    turns = simulate(fleet_of(described), Hardware(costs=costs, chunk=chunk), workload).turns
+    return turns.assign(new=turns['reread'].where(turns['read_at'] != turns['answered_at'], turns['read']))
 
 
 def errors(real: pd.DataFrame, simulation: pd.DataFrame) -> pd.DataFrame:

@@ -8,9 +8,9 @@ from pace_ros.serving.simulator.costs import Costs
 from pace_ros.study.serving.validation import METRICS, Visits, errors, simulated, workload_of
 
 REAL = pd.DataFrame([
-    ('visit-0', 1, 0.5, 100, 4, 1.0, 0.10), ('visit-0', 2, 4.0, 130, 4, 0.4, 0.12),
-    ('visit-1', 1, 2.5, 90, 4, 1.2, 0.1),
-], columns=['conversation', 'turn', 'arrival', 'prompt', 'answer', 'ttft', 'tbt_mean'])
+    ('visit-0', 1, 0.5, 100, 4, 1.0, 0.10, 1), ('visit-0', 2, 4.0, 130, 4, 0.4, 0.12, 27),
+    ('visit-1', 1, 2.5, 90, 4, 1.2, 0.1, 1),
+], columns=['conversation', 'turn', 'arrival', 'prompt', 'answer', 'ttft', 'tbt_mean', 'new'])
 
 
 def test_the_workload_has_the_tokens_and_beginnings_that_were_seen() -> None:
@@ -33,4 +33,5 @@ def test_a_fleet_file_is_simulated_with_the_costs_given() -> None:
         {'name': 'prefill-1', 'url': 'http://one', 'role': 'prefill', 'slots': 2, 'context': 512},
         {'name': 'decode-1', 'url': 'http://two', 'role': 'decode', 'slots': 2, 'context': 512}]}
     turns = simulated(described, Costs(prefill_token=0.01), workload_of(REAL.head(1), Visits()), chunk=512)
+    assert turns['new'].iloc[0] == 1
     assert turns['ttft'].iloc[0] == pytest.approx(1.01)  # 100 tokens read, and one again after the hand-over
