@@ -116,8 +116,8 @@ def test_resampling_is_reproducible() -> None:
 
 
 def test_the_command_compares_what_a_spot_check_has_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(argparse.Namespace(study=tmp_path)) == 2
-    assert f'`spot_check {tmp_path}` writes it' in capsys.readouterr().err
+    with pytest.raises(SpotError, match=r'`spot_check .*` writes it'):
+        run(argparse.Namespace(study=tmp_path))
     for arm in ('pace-static', 'pace-full'):
         (tmp_path / 'cells').mkdir(exist_ok=True)
         (tmp_path / 'spot' / arm).mkdir(parents=True)
