@@ -81,7 +81,7 @@ class Seating:
         line = self._line if self._home(conversation, without) is None else self._waiting_at_home
         found: Seat | Verdict = OTHERS_FIRST
         if line is self._waiting_at_home or without or not len(line):
-            found = self._try(conversation, turn, without)
+            found = self.look(conversation, turn, without)
         if isinstance(found, Seat):
             return found
         if self._settings.wait <= 0.0:
@@ -93,7 +93,7 @@ class Seating:
             while (left := until - self._clock.monotonic()) > 0:
                 await line.wait(min(left, LOOK_AGAIN))
                 if line is self._waiting_at_home or line.is_first(place):
-                    found = self._try(conversation, turn, without)
+                    found = self.look(conversation, turn, without)
                     if isinstance(found, Seat):
                         return found
                     verdict = found
@@ -122,8 +122,8 @@ class Seating:
         return Verdict(admitted=False, reason=f'{turn.tokens} tokens are more than a context of {largest}',
                        retry_after=math.inf)
 
-    def _try(self, conversation: Conversation, turn: Turn, without: Collection[str]) -> Seat | Verdict:
-        """A seat, or why there is none now; an infinite ``retry_after``: there never will be."""
+    def look(self, conversation: Conversation, turn: Turn, without: Collection[str] = ()) -> Seat | Verdict:
+        """A seat now, or why there is none; an infinite ``retry_after``: there never will be."""
         if (never := self._never(conversation, turn)) is not None:
             return never
         views = self._policy.seen(self.views(conversation, without))

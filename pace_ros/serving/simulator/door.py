@@ -47,14 +47,6 @@ def states_of(fleet: Fleet) -> dict[str, ReplicaState]:
     return {each.name: ReplicaState(cast(ReplicaClient, _Plate(each))) for each in fleet.replicas}
 
 
-class _Desk(Seating):
-    """The gateway's seating, asked without waiting."""
-
-    def ask(self, conversation: Conversation, turn: Turn) -> Seat | Verdict:
-        """A seat, or why there is none now."""
-        return self._try(conversation, turn, ())
-
-
 class Door:
     """The same line as at the gateway: turns of conversations that live nowhere come in one after the other, those that
     live somewhere wait behind nobody; who waits looks again when something has changed, or after a while.
@@ -64,7 +56,7 @@ class Door:
         self, env: simpy.Environment, fleet: Fleet, states: Mapping[str, ReplicaState], ledger: Ledger, policy: Policy
     ) -> None:
         self._settings = fleet.settings.admission
-        self._desk = _Desk(states, ledger, policy, self._settings, SimulatedClock(env), hands_over=True)
+        self._seating = Seating(states, ledger, policy, self._settings, SimulatedClock(env), hands_over=True)
         self._env = env
         self._newcomers: list[_Waiting] = []
         self._at_home: list[_Waiting] = []
@@ -82,7 +74,7 @@ class Door:
     def enter(self, conversation: Conversation, turn: Turn) -> Generator[simpy.Event, Any, Seat | str]:
         """A seat, as soon as there is one, or why there was none."""
         lives = conversation.home is not None
-        found = self._desk.ask(conversation, turn) if lives or not self._newcomers else BEHIND
+        found = self._seating.look(conversation, turn) if lives or not self._newcomers else BEHIND
         if isinstance(found, Seat):
             return found
         if self._settings.wait <= 0.0 or math.isinf(found.retry_after):
@@ -103,7 +95,7 @@ class Door:
             left = until - self._env.now
             yield me.until_rung(min(left, LOOK_AGAIN) if lives or line[0] is me else left)
             if self._env.now < until and (lives or line[0] is me):
-                latest = self._desk.ask(conversation, turn)
+                latest = self._seating.look(conversation, turn)
         line.remove(me)
         self.changed()
         return latest
