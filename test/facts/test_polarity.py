@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pace_ros import packaged
@@ -273,7 +273,8 @@ def test_a_small_file_is_enough(file: Path) -> None:
 
 @given(text=st.text(st.characters() | st.sampled_from("不没有能大吗?？。,n't nohave "), max_size=40),
        locale=st.sampled_from(['zh', 'en']))
+@example(text='high', locale='en')  # a word that only asks: loose, and no side that is taken
 def test_any_text_can_be_judged(text: str, locale: str) -> None:
     sides = SHIPPED.find(plain(text).lower(), locale)
-    assert {pair for pair, _ in sides.marked | sides.degrees | sides.loose} <= {pair for pair, _ in sides.taken}
+    assert {pair for pair, _ in sides.marked | sides.degrees} <= {pair for pair, _ in sides.taken}
     SHIPPED.stated(plain(text).lower(), locale)
