@@ -62,6 +62,7 @@ class Admitting:
     def _against(self, turn: LiveTurn, query: Query, generated: Generated, history: Sequence[Exchange]) -> str:
         """Why the answer is not for others, whatever its age; empty if nothing speaks against it."""
         record, guards = turn.record, self._config().guards
+        answer = record.effective_answer  # what would be kept
         if not turn.switches.l0:
             return 'l0 off'
         if query.vector is None:
@@ -74,11 +75,11 @@ class Admitting:
             return record.volatile_reason
         if any(each.live for each in history):
             return 'tool: an earlier answer of a live tool was in the prompt'
-        if guards.unknowing and (line := self._levels.unknowing.admits(record.answer, query.locale)):
+        if guards.unknowing and (line := self._levels.unknowing.admits(answer, query.locale)):
             return f'it does not know: {line}'
-        if self._strays(query, record.answer, history):
+        if self._strays(query, answer, history):
             return 'it names another subject'
-        personal = guards.personal and self._levels.personal.in_conversation(query.text, record.answer, history)
+        personal = guards.personal and self._levels.personal.in_conversation(query.text, answer, history)
         return f'personal: {personal}' if personal else ''
 
     def _strays(self, query: Query, answer: str, history: Sequence[Exchange]) -> bool:

@@ -88,7 +88,7 @@ class ScriptedCloud:
                 return False
             if step is STALL or isinstance(step, float | asyncio.Event):
                 if isinstance(step, asyncio.Event):
-                    gone = await self._gone_before(reader, step)
+                    gone = await gone_before(reader, step)
                 else:
                     gone = await self._wait(reader, None if step is STALL else step)
                 if gone:
@@ -115,15 +115,16 @@ class ScriptedCloud:
         except ConnectionError:  # it left with bytes unread
             return True
 
-    async def _gone_before(self, reader: asyncio.StreamReader, gate: asyncio.Event) -> bool:
-        """Wait for the event; says whether the client went away before it."""
-        gone, opened = asyncio.create_task(reader.read(1)), asyncio.create_task(gate.wait())
-        await asyncio.wait({gone, opened}, return_when=asyncio.FIRST_COMPLETED)
-        left = gone.done()
-        for task in (gone, opened):
-            task.cancel()
-        await asyncio.wait({gone, opened})
-        return left
+
+async def gone_before(reader: asyncio.StreamReader, gate: asyncio.Event) -> bool:
+    """Wait for the event; says whether the client went away before it."""
+    gone, opened = asyncio.create_task(reader.read(1)), asyncio.create_task(gate.wait())
+    await asyncio.wait({gone, opened}, return_when=asyncio.FIRST_COMPLETED)
+    left = gone.done()
+    for task in (gone, opened):
+        task.cancel()
+    await asyncio.wait({gone, opened})
+    return left
 
 
 @contextlib.asynccontextmanager

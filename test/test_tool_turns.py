@@ -156,6 +156,19 @@ async def test_knowledge_found_by_a_tool_is_a_source_of_the_answer(tmp_path: Fil
         assert house.cache.invalidate(sources=['toilets']) == 1
 
 
+async def test_what_is_judged_and_kept_is_the_answer_without_its_preamble(
+    tmp_path: FilePath, embedder: Embedder
+) -> None:
+    unsure = calls_as_openai(('c1', 'search', '{"query": "Where do I find the toilets?"}'), said='I am not sure.')
+    async with scripted_cloud(unsure, answer('Behind the coffee bar.')) as cloud, tool_house(
+        tmp_path, embedder, cloud
+    ) as (house, _):
+        record = await house.ask(FOX)
+        assert record.preamble.split() == ['I', 'am', 'not', 'sure.']
+        assert record.admitted
+        assert (await house.ask(FOX, 'another')).answer.strip() == 'Behind the coffee bar.'
+
+
 async def test_barging_in_ends_the_tool(tmp_path: FilePath, embedder: Embedder) -> None:
     async with scripted_cloud(PRICE, answer('A fox.')) as cloud, tool_house(tmp_path, embedder, cloud) as (
         house, market

@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
-from support import chunk, sse
+from support import chunk, gone_before, sse
 
 USAGE = {'choices': [], 'usage': {'prompt_tokens': 20, 'completion_tokens': 5}}
 
@@ -69,7 +69,7 @@ class Shop:
                 self.most_at_once = max(self.most_at_once, self._now)
                 try:
                     status, content, gate = self.pages.get(f'{method} {target.split("?")[0]}', (404, {}, None))
-                    if gate is not None and await self._gone_before(reader, gate):
+                    if gate is not None and await gone_before(reader, gate):
                         self.left += 1
                         break
                 finally:
@@ -80,15 +80,6 @@ class Shop:
                 writer.write(f'HTTP/1.1 {status} X\r\n{length}\r\n{moved}\r\n{text}'.encode())
                 await writer.drain()
         writer.close()
-
-    async def _gone_before(self, reader: asyncio.StreamReader, gate: asyncio.Event) -> bool:
-        gone, opened = asyncio.create_task(reader.read(1)), asyncio.create_task(gate.wait())
-        await asyncio.wait({gone, opened}, return_when=asyncio.FIRST_COMPLETED)
-        left = gone.done()
-        for task in (gone, opened):
-            task.cancel()
-        await asyncio.wait({gone, opened})
-        return left
 
 
 @contextlib.asynccontextmanager

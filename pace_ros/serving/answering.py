@@ -39,7 +39,7 @@ class Answering:
         turn = await self._turn()
         while True:
             try:
-                seat = await gateway.seating.take(self._conversation, turn, without)
+                seat = await gateway.seating.take(self._conversation, turn, without, again=self._again)
             except Refused:
                 gateway.tally.refused += 1
                 raise

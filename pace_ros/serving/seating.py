@@ -73,15 +73,20 @@ class Seating:
                                         hands_over=self._hands_over))
         return views
 
-    async def take(self, conversation: Conversation, turn: Turn, without: Collection[str] = ()) -> Seat:
-        """A seat, as soon as there is one; ``without`` the replicas that have just failed this turn. Raises Refused."""
+    async def take(
+        self, conversation: Conversation, turn: Turn, without: Collection[str] = (), *, again: bool = False
+    ) -> Seat:
+        """A seat, as soon as there is one; ``without`` the replicas that have just failed this turn. One that comes
+        ``again``, as those do, has been let in and stands before the others. Raises Refused.
+        """
+        again = again or bool(without)
         if (never := self._never(conversation, turn)) is not None:
             raise Refused(never.reason, never.retry_after)
         until = self._clock.monotonic() + self._settings.wait
         line = self._line if self._home(conversation, without) is None else self._waiting_at_home
         found: Seat | Verdict = OTHERS_FIRST
-        if line is self._waiting_at_home or without or not len(line):
-            found = self.look(conversation, turn, without)
+        if line is self._waiting_at_home or again or not len(line):
+            found = self.look(conversation, turn, without, again=again)
         if isinstance(found, Seat):
             return found
         if self._settings.wait <= 0.0:
@@ -89,11 +94,11 @@ class Seating:
         if self.waiting >= self._settings.waiting:
             raise Refused(f'{found.reason}, and {self.waiting} turns are waiting', found.retry_after)
         verdict = found
-        with line.place(again=bool(without)) as place:
+        with line.place(again=again) as place:
             while (left := until - self._clock.monotonic()) > 0:
                 await line.wait(min(left, LOOK_AGAIN))
                 if line is self._waiting_at_home or line.is_first(place):
-                    found = self.look(conversation, turn, without)
+                    found = self.look(conversation, turn, without, again=again)
                     if isinstance(found, Seat):
                         return found
                     verdict = found
@@ -122,13 +127,15 @@ class Seating:
         return Verdict(admitted=False, reason=f'{turn.tokens} tokens are more than a context of {largest}',
                        retry_after=math.inf)
 
-    def look(self, conversation: Conversation, turn: Turn, without: Collection[str] = ()) -> Seat | Verdict:
+    def look(
+        self, conversation: Conversation, turn: Turn, without: Collection[str] = (), *, again: bool = False
+    ) -> Seat | Verdict:
         """A seat now, or why there is none; an infinite ``retry_after``: there never will be."""
         if (never := self._never(conversation, turn)) is not None:
             return never
         views = self._policy.seen(self.views(conversation, without))
         home = self._home(conversation, without)
-        settled = home is not None or bool(without)  # who comes again has been let in
+        settled = home is not None or again or bool(without)
         to_read = max(1, turn.prompt - max((each.held for each in views), default=0))
         verdict = self.admission.verdict(turn, to_read, views, known=settled)
         if math.isinf(verdict.retry_after):

@@ -1,8 +1,21 @@
-"""The formats that a report is asked for on the command line."""
+"""What a report is asked for on the command line."""
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
+
+
+def add_report_arguments(
+    parser: argparse.ArgumentParser, *, folder: str, known: tuple[str, ...], published: str
+) -> None:
+    """The options of a report on a run: ``folder`` says of which one, ``published`` is the packaged file of numbers."""
+    parser.add_argument('folder', metavar='DIR', type=Path, help=folder)
+    parser.add_argument('--out', metavar='DIR', type=Path, help='folder for files (default: DIR/report)')
+    parser.add_argument('--format', default='all', type=formats_of(known), metavar='LIST',
+                        help=f'any of {",".join(known)}, or all (default: all)')
+    parser.add_argument('--published', metavar='FILE', type=Path,
+                        help=f'published numbers (default: the packaged config/{published})')
 
 
 def formats_of(known: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:

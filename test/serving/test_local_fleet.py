@@ -7,8 +7,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import Any
 
 import httpx
 import pytest
+from printed_url import printed_url
 from serving_fleet import messages
 
 from pace_ros import packaged
@@ -83,23 +82,12 @@ def served(folder: Path) -> Iterator[Served]:
         pytest.skip(str(absent))
     (folder / 'settings.yaml').write_text(SETTINGS)
     log = folder / 'log'
-    command = [sys.executable, '-m', 'pace_ros.serving.local_fleet', '--port', '0', '--slots', '2', '--context', '512',
-               '--settings', str(folder / 'settings.yaml')]
-    environment = {**os.environ, 'PYTHONPATH': str(ROOT), 'PACE_REPLICA_API_KEY': KEY}
-    with log.open('w') as errors, subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment, cwd=folder,
-    ) as process:
-        too_late = threading.Timer(START, process.kill)
-        too_late.start()
-        try:
-            assert process.stdout is not None
-            url = process.stdout.readline().strip()
-            too_late.cancel()
-            assert url, f'the fleet said nothing:\n{log.read_text()}'
-            yield Served(process, url, log)
-        finally:
-            too_late.cancel()
-            process.kill()  # its replicas end with it
+    words = ('--port', '0', '--slots', '2', '--context', '512', '--settings', str(folder / 'settings.yaml'))
+    environment = {'PACE_REPLICA_API_KEY': KEY}
+    with printed_url(
+        'pace_ros.serving.local_fleet', *words, log=log, start=START, environment=environment,
+    ) as (process, url):  # killed, its replicas end with it
+        yield Served(process, url, log)
 
 
 @pytest.fixture(scope='module')

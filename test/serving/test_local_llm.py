@@ -2,17 +2,16 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
 import pytest
+from printed_url import printed_url
 
 from pace_ros import packaged
 from pace_ros.clock import SystemClock
@@ -34,22 +33,9 @@ def served(log: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], st
         packaged.small_chat_model()
     except packaged.MissingPackage as absent:
         pytest.skip(str(absent))
-    command = [sys.executable, '-m', 'pace_ros.serving.local_llm', '--port', '0', '--threads', '1', *options]
-    environment = {**os.environ, 'PYTHONPATH': str(ROOT)}
-    with log.open('w') as errors, subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment, cwd=log.parent
-    ) as process:
-        too_late = threading.Timer(START, process.kill)
-        too_late.start()
-        try:
-            assert process.stdout is not None
-            url = process.stdout.readline().strip()
-            too_late.cancel()
-            assert url, f'the server said nothing:\n{log.read_text()}'
-            yield process, url
-        finally:
-            too_late.cancel()
-            process.kill()
+    words = ('--port', '0', '--threads', '1', *options)
+    with printed_url('pace_ros.serving.local_llm', *words, log=log, start=START) as served_there:
+        yield served_there
 
 
 @pytest.fixture(scope='module')

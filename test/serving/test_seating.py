@@ -69,8 +69,10 @@ class Queue:
         self.seats: dict[str, Seat] = {}
         self.scopes: dict[str, anyio.CancelScope] = {}
 
-    async def come(self, key: str, prompt: int = 300, without: Sequence[str] = ()) -> None:
-        self.group.start_soon(self._take, key, prompt, without)
+    async def come(
+        self, key: str, prompt: int = 300, without: Sequence[str] = (), *, again: bool = False
+    ) -> None:
+        self.group.start_soon(self._take, key, prompt, without, again)
         await anyio.wait_all_tasks_blocked()
 
     async def leave(self, key: str) -> None:
@@ -78,10 +80,12 @@ class Queue:
         self.seating.changed()
         await anyio.wait_all_tasks_blocked()
 
-    async def _take(self, key: str, prompt: int, without: Sequence[str]) -> None:
+    async def _take(self, key: str, prompt: int, without: Sequence[str], again: bool) -> None:
         with anyio.CancelScope() as self.scopes[key]:
             try:
-                self.seats[key] = await self.seating.take(Conversation(key), turn(key, prompt), without)
+                self.seats[key] = await self.seating.take(
+                    Conversation(key), turn(key, prompt), without, again=again
+                )
                 self.came.append(key)
             except Refused as error:
                 self.refused[key] = error
@@ -136,13 +140,16 @@ async def test_a_newcomer_that_would_fit_does_not_overtake(desk: Desk) -> None:
         assert line.came == ['ann', 'bob', 'cy']
 
 
-async def test_who_is_unseated_by_a_lost_replica_goes_before_the_others_and_is_let_in_again(desk: Desk) -> None:
+@pytest.mark.parametrize('comes', [{'without': ['lost']}, {'again': True}])
+async def test_who_is_unseated_by_a_lost_replica_goes_before_the_others_and_is_let_in_again(
+    desk: Desk, comes: dict[str, Any]
+) -> None:
     seating = desk(replica('d', slots=1), replica('lost', slots=1))
     seating._states['lost'].well = False
     async with queue(seating) as line:
         for key in ('ann', 'bob'):
             await line.come(key)
-        await line.come('cy', without=['lost'])
+        await line.come('cy', **comes)
         seating.admission.admit(10_000_000)  # no newcomer comes in for hours
         await line.leave('ann')
         assert line.came == ['ann', 'cy']

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 
-from pace_ros.study.formats import formats_of
+from pace_ros.study.formats import add_report_arguments
 from pace_ros.study.results.headlines import headlines
 from pace_ros.study.results.methods import markdown
 from pace_ros.study.results.published import published
@@ -26,12 +26,8 @@ _WIDTH = 200  # columns where no terminal says how many it has
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
-    parser.add_argument('folder', metavar='DIR', type=Path, help='folder of a run, with its requests.parquet')
-    parser.add_argument('--out', metavar='DIR', type=Path, help='folder for files (default: DIR/report)')
-    parser.add_argument('--format', default='all', type=formats_of(FORMATS), metavar='LIST',
-                        help=f'any of {",".join(FORMATS)}, or all (default: all)')
-    parser.add_argument('--published', metavar='FILE', type=Path,
-                        help='published numbers (default: the packaged config/published.yaml)')
+    add_report_arguments(parser, folder='folder of a run, with its requests.parquet', known=FORMATS,
+                         published='published.yaml')
 
 
 def run(options: argparse.Namespace) -> int:

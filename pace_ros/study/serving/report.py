@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from pace_ros.packaged import config_dir
-from pace_ros.study.formats import formats_of
+from pace_ros.study.formats import add_report_arguments
 from pace_ros.study.results.published import published
 from pace_ros.study.results.tool import FORMATS, show
 from pace_ros.study.results.words import Table
@@ -30,12 +30,7 @@ _WIDTH = 220  # columns where no terminal says how many it has
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
-    parser.add_argument('folder', metavar='DIR', type=Path, help='folder of `study serving run`')
-    parser.add_argument('--out', metavar='DIR', type=Path, help='folder for files (default: DIR/report)')
-    parser.add_argument('--format', default='all', type=formats_of(FORMATS), metavar='LIST',
-                        help=f'any of {",".join(FORMATS)}, or all (default: all)')
-    parser.add_argument('--published', metavar='FILE', type=Path,
-                        help=f'published numbers (default: the packaged config/{PUBLISHED})')
+    add_report_arguments(parser, folder='folder of `study serving run`', known=FORMATS, published=PUBLISHED)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -77,8 +77,9 @@ def test_what_is_wrong_is_named(tmp_path: Path, change: dict[str, Any], words: s
 
 
 def test_plain_http_is_allowed_to_this_machine_and_where_it_is_said(tmp_path: Path) -> None:
-    read(tmp_path, {**PRICE, 'url': 'http://127.0.0.1:9/x'})
-    read(tmp_path, {**PRICE, 'url': 'http://shop.example/x', 'allow_plain_http': True})
+    here = read(tmp_path, {**PRICE, 'url': 'http://127.0.0.1:9/x'})
+    said = read(tmp_path, {**PRICE, 'url': 'http://shop.example/x', 'allow_plain_http': True})
+    assert (here.tools[0].kind.url, said.tools[0].kind.url) == ('http://127.0.0.1:9/x', 'http://shop.example/x')
 
 
 @pytest.mark.parametrize('text', ['tools: [', '- a', 'tools: []', 'tools: 3', 'others: []', 'tools: [3]'])

@@ -42,17 +42,17 @@ def situation(seed: int) -> Situation:
 situations = st.integers(0, 2**32).map(situation)
 
 
-def check(placement: Placement, turn: Turn, fleet: Sequence[ReplicaView], home: str | None) -> None:
-    """There is room where it is answered, and room and a way where it is read."""
+def fits(placement: Placement, turn: Turn, fleet: Sequence[ReplicaView], home: str | None) -> bool:
+    """Whether there is room where it is answered, and room and a way where it is read."""
     at = {each.name: each for each in fleet}
     decode, read = at[placement.decode], at[placement.prefill]
-    assert decode.decodes
-    assert decode.goes_on(turn.tokens) if decode.name == home else decode.fits(turn.tokens)
-    if read is not decode:
-        assert read.hands_over
-        assert decode.hands_over
-        assert read.prefills or read.name == home
-        assert read.goes_on(turn.prompt) if read.name == home else read.fits(turn.prompt)
+    room = decode.goes_on(turn.tokens) if decode.name == home else decode.fits(turn.tokens)
+    if read is decode:
+        return decode.decodes and room
+    way = read.hands_over and decode.hands_over and (read.prefills or read.name == home)
+    return decode.decodes and room and way and (
+        read.goes_on(turn.prompt) if read.name == home else read.fits(turn.prompt)
+    )
 
 
 def homeless(policy: Policy) -> bool:
@@ -69,8 +69,7 @@ def test_nothing_is_placed_where_it_does_not_fit(name: str, situation: Situation
     seen = policy.seen(views)
     for _ in range(2):  # asked again, it still fits
         placement = policy.place(turn, seen, home)
-        if placement is not None:
-            check(placement, turn, seen, home)
+        assert placement is None or fits(placement, turn, seen, home)
 
 
 @pytest.mark.parametrize('name', POLICIES)
