@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from pace_ros.serving.chat_request import ChatRequest, RequestError, TooLarge, read_request
 from pace_ros.serving.conversations import TooMany
-from pace_ros.serving.gateway import Gateway
+from pace_ros.serving.gateway import TOLD, Gateway
 from pace_ros.serving.gateway_metrics import Metrics
 from pace_ros.serving.identity import Histories, IdentityError, stated
 from pace_ros.serving.keeper import Keeper
@@ -122,7 +122,7 @@ class _App:
         conversation = self._gateway.conversations.get(key)
         if conversation is None:
             return _error(404, 'There is no such conversation.')
-        await self._gateway.end(conversation, 'told')
+        await self._gateway.end(conversation, TOLD)
         return Response(status_code=204)
 
     async def health(self) -> Response:

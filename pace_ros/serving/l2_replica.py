@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 import threading
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from pace_ros import packaged
+from pace_ros.serving.llama_server import serve, server_parameters
 
 KEY = 'PACE_REPLICA_API_KEY'
 
@@ -56,17 +55,11 @@ def parameters_of(options: argparse.Namespace, xllamacpp: Any) -> Any:
             raise ValueError(f'--{name} must be at least 1, not {getattr(options, name)}.')
     if not 0 <= options.port < 1 << 16:
         raise ValueError(f'--port must be from 0 to 65535, not {options.port}.')
-    model = options.model or packaged.small_chat_model()
-    if not model.is_file():
-        raise ValueError(f'There is no model at {model}.')
-    parameters = xllamacpp.CommonParams()
-    parameters.model.path = str(model)
-    parameters.hostnames = ['127.0.0.1']
-    parameters.port = options.port
-    parameters.n_parallel = options.slots
-    parameters.n_ctx = options.context * options.slots
+    parameters = server_parameters(
+        xllamacpp, model=options.model, port=options.port, slots=options.slots, context=options.context,
+        threads=options.threads,
+    )
     parameters.n_batch = parameters.n_ubatch = options.batch
-    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = options.threads
     parameters.cache_ram_mib = 0  # a cache of its own beside the slots would hide what a slot holds
     parameters.endpoint_slots = parameters.endpoint_metrics = parameters.endpoint_props = True
     if options.slot_dir is not None:
@@ -75,9 +68,6 @@ def parameters_of(options: argparse.Namespace, xllamacpp: Any) -> Any:
         parameters.slot_save_path = f'{options.slot_dir}/'
     if key := os.environ.get(KEY, '').strip():
         parameters.api_keys = [key]
-    parameters.warmup = True
-    parameters.ui = False
-    parameters.verbosity = 1
     return parameters
 
 
@@ -98,22 +88,16 @@ def main() -> None:
         sys.exit('l2_replica needs xllamacpp: run scripts/setup.sh.')
     except (ValueError, OSError, packaged.MissingPackage) as error:
         sys.exit(f'l2_replica: {error}')
-    stop = threading.Event()
 
-    def on_signal(_number: int, _frame: FrameType | None) -> None:
-        stop.set()
+    def announce(address: str, stop: threading.Event) -> None:
+        if options.with_stdin:
+            threading.Thread(target=_wait_for_end_of_input, args=[stop], daemon=True).start()
+        print(address, flush=True)  # noqa: T201  what a caller waits for
 
-    signal.signal(signal.SIGINT, on_signal)
-    signal.signal(signal.SIGTERM, on_signal)
     try:
-        server = xllamacpp.Server(parameters)
+        serve(xllamacpp, parameters, announce)
     except RuntimeError as error:
         sys.exit(f'l2_replica: the server does not start: {error}')
-    if options.with_stdin:
-        threading.Thread(target=_wait_for_end_of_input, args=[stop], daemon=True).start()
-    print(server.listening_address, flush=True)  # noqa: T201  what a caller waits for
-    stop.wait()
-    os._exit(0)  # taken down in order, the server would first finish every answer under way
 
 
 if __name__ == '__main__':

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 import threading
 from pathlib import Path
-from types import FrameType
 from urllib.parse import urlsplit
 
-from pace_ros import packaged
 from pace_ros.serving.delay import DelayingProxy
+from pace_ros.serving.llama_server import serve, server_parameters
 
 DEFAULT_PORT = 8077
 
@@ -42,41 +40,30 @@ def main() -> None:
         import xllamacpp  # noqa: PLC0415  its absence gets a sentence
     except ImportError:
         sys.exit('local_llm needs xllamacpp: run scripts/setup.sh, or set PACE_L2_BASE_URL to another endpoint.')
-    model = options.model or packaged.small_chat_model()
-    if not model.is_file():
-        sys.exit(f'There is no model at {model}.')
-    parameters = xllamacpp.CommonParams()
-    parameters.model.path = str(model)
-    parameters.hostnames = ['127.0.0.1']
-    parameters.port = 0 if options.delay > 0 else options.port
-    parameters.n_parallel = options.slots
-    parameters.n_ctx = options.context * options.slots
-    parameters.cpuparams.n_threads = options.threads
-    parameters.cpuparams_batch.n_threads = options.threads
-    parameters.warmup = True
-    parameters.ui = False
-    parameters.verbosity = 1
-    stop = threading.Event()
+    try:
+        parameters = server_parameters(
+            xllamacpp, model=options.model, port=0 if options.delay > 0 else options.port, slots=options.slots,
+            context=options.context, threads=options.threads,
+        )
+    except ValueError as error:
+        sys.exit(str(error))
 
-    def on_signal(_number: int, _frame: FrameType | None) -> None:
-        stop.set()
+    def announce(address: str, _stop: threading.Event) -> None:
+        sys.stdout.write(f'{_delayed(address, options) if options.delay > 0 else address}/v1\n')
+        sys.stdout.flush()
 
-    signal.signal(signal.SIGINT, on_signal)
-    signal.signal(signal.SIGTERM, on_signal)
-    server = xllamacpp.Server(parameters)
-    address = server.listening_address
-    if options.delay > 0:
-        try:
-            proxy = DelayingProxy(urlsplit(address).port or 0, options.delay, own_port=options.port)
-        except OSError as error:
-            sys.stderr.write(f'Port {options.port} cannot be used: {error}.\n')
-            sys.stderr.flush()
-            os._exit(1)
-        address = f'http://127.0.0.1:{proxy.port}'
-    sys.stdout.write(f'{address}/v1\n')
-    sys.stdout.flush()
-    stop.wait()
-    os._exit(0)  # taken down in order, the server would first finish every answer under way
+    serve(xllamacpp, parameters, announce)
+
+
+def _delayed(address: str, options: argparse.Namespace) -> str:
+    """The address of a proxy that holds requests back; without its port the process ends."""
+    try:
+        proxy = DelayingProxy(urlsplit(address).port or 0, options.delay, own_port=options.port)
+    except OSError as error:
+        sys.stderr.write(f'Port {options.port} cannot be used: {error}.\n')
+        sys.stderr.flush()
+        os._exit(1)
+    return f'http://127.0.0.1:{proxy.port}'
 
 
 if __name__ == '__main__':

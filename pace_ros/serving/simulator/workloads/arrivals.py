@@ -27,12 +27,3 @@ def poisson(name: str, scripts: Sequence[Script], rate: float, count: int, *, se
 def at_times(name: str, times: Iterable[float], scripts: Iterable[Script]) -> Workload:
     """One conversation at each time, s. Raises WorkloadError."""
     return Workload(name, tuple(sorted(zip(times, scripts, strict=True), key=lambda each: each[0])))
-
-
-def at_rate(workload: Workload, rate: float) -> Workload:
-    """The same conversations in the same pattern, at a mean of ``rate`` a second. Raises WorkloadError."""
-    last = workload.arrivals[-1][0]
-    if not rate > 0.0 or (last <= 0.0 < len(workload.arrivals) - 1):
-        raise WorkloadError(f'{workload.name} cannot be brought to {rate} conversations a second.')
-    factor = (len(workload.arrivals) - 1) / rate / last if last else 1.0
-    return Workload(workload.name, tuple((at * factor, script) for at, script in workload.arrivals))

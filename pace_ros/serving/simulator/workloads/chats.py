@@ -1,14 +1,11 @@
-"""Chat services as they were logged: Mooncake's conversations, Azure's requests."""
+"""A chat service as it was logged: the conversations in Mooncake's trace."""
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from pace_ros.serving.simulator.script import Script, TurnScript, Workload, WorkloadError
 from pace_ros.serving.simulator.workloads.agent import lines
@@ -35,24 +32,6 @@ def read_mooncake(path: Path, *, longest: int | None = None) -> Workload:
         except (ValueError, TypeError, AttributeError) as error:
             raise WorkloadError(f'{path}, line {number}: {error}') from None
     return Workload('mooncake', _scripts(path, chains.all, longest))
-
-
-def read_azure(path: Path, *, longest: int | None = None) -> Workload:
-    """Requests alone: this trace has no conversations. Those of more than ``longest`` tokens are left out.
-
-    Raises WorkloadError that names file, line and field.
-    """
-    requests = []
-    rows = csv.DictReader(lines(path))
-    for row in rows:
-        try:
-            at = np.datetime64(row['TIMESTAMP'], 'ns').astype(np.int64) / 1e9  # s; datetime cannot read seven decimals
-            requests.append([_Request(float(at), int(row['ContextTokens']), int(row['GeneratedTokens']), ())])
-        except KeyError as error:
-            raise WorkloadError(f'{path}, line {rows.line_num}: there is no field {error}.') from None
-        except (ValueError, TypeError) as error:
-            raise WorkloadError(f'{path}, line {rows.line_num}: {error}') from None
-    return Workload('azure', _scripts(path, requests, longest))
 
 
 @dataclass(frozen=True)

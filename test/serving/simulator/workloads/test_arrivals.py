@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 
 from pace_ros.serving.simulator.script import Script, TurnScript, Workload, WorkloadError
-from pace_ros.serving.simulator.workloads.arrivals import at_rate, at_times, poisson
+from pace_ros.serving.simulator.workloads.arrivals import poisson
 
 SCRIPTS = [Script(name, (TurnScript(1, 1),)) for name in 'abc']
 
@@ -23,17 +23,10 @@ def test_enough_scripts_come_once_each() -> None:
     assert sorted(each.key.split('#')[0] for each in workload.scripts) == ['a', 'b', 'c']
 
 
-def test_another_rate_keeps_the_pattern() -> None:
-    workload = at_rate(at_times('t', [0.0, 30.0, 10.0], SCRIPTS), 0.5)
-    assert [(at, each.key) for at, each in workload.arrivals] == [(0.0, 'a'), (pytest.approx(4 / 3), 'c'), (4.0, 'b')]
-
-
 @pytest.mark.parametrize('rate', [0.0, -1.0, float('nan')])
 def test_no_rate_is_refused(rate: float) -> None:
     with pytest.raises(WorkloadError, match='conversations'):
         poisson('p', SCRIPTS, rate, 3, seed=1)
-    with pytest.raises(WorkloadError, match='conversations'):
-        at_rate(at_times('t', [0.0, 1.0, 2.0], SCRIPTS), rate)
 
 
 def test_what_is_no_workload_is_refused() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pace_ros.serving.simulator.script import Script, TurnScript, WorkloadError
-from pace_ros.serving.simulator.workloads.chats import read_azure, read_mooncake
+from pace_ros.serving.simulator.workloads.chats import read_mooncake
 
 TRACES = Path(__file__).parents[5] / 'shared' / 'data' / 'traces'
 
@@ -35,15 +35,6 @@ def test_who_repeats_the_whole_blocks_goes_on(tmp_path: Path) -> None:
     assert workload.turns == 4
 
 
-def test_requests_alone(tmp_path: Path) -> None:
-    file = tmp_path / 'azure.csv'
-    file.write_text('TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.5,374,44\n'
-                    '2023-11-16 18:15:47.75,9000,109\n2023-11-16 18:15:50.0,10,1\n', encoding='utf-8')
-    workload = read_azure(file, longest=5000)
-    assert [(at, each.turns) for at, each in workload.arrivals] == [
-        (0.0, (TurnScript(374, 44),)), (3.5, (TurnScript(10, 1),))]
-
-
 def test_what_is_wrong_is_named(tmp_path: Path) -> None:
     file = tmp_path / 'wrong.jsonl'
     file.write_text('{"timestamp": 1}\n', encoding='utf-8')
@@ -52,13 +43,6 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
     file.write_text('{"timestamp": 1, "input_length": 0, "output_length": 1, "hash_ids": []}\n', encoding='utf-8')
     with pytest.raises(WorkloadError, match=r'wrong\.jsonl'):
         read_mooncake(file)
-    table = tmp_path / 'wrong.csv'
-    table.write_text('TIMESTAMP,ContextTokens,GeneratedTokens\nyesterday,1,1\n', encoding='utf-8')
-    with pytest.raises(WorkloadError, match='line 2'):
-        read_azure(table)
-    table.write_text('TIMESTAMP\n2023-11-16 18:15:46\n', encoding='utf-8')
-    with pytest.raises(WorkloadError, match="'ContextTokens'"):
-        read_azure(table)
 
 
 @pytest.mark.skipif(not TRACES.exists(), reason='the public chat traces are not there')
@@ -66,5 +50,3 @@ def test_the_public_traces_hold_what_they_hold() -> None:
     chats = read_mooncake(TRACES / 'mooncake_conversation_trace.jsonl')
     assert chats.turns == 12_031
     assert len(chats.scripts) < 12_031
-    alone = read_azure(TRACES / 'AzureLLMInferenceTrace_conv.csv')
-    assert len(alone.scripts) == alone.turns == 19_366
