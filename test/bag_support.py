@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rosbags.typesys.store import Typestore
 
 from pace_ros.bags.definitions import installed_store
 from pace_ros.bags.session import FRAME, TURN, UTTERANCE
@@ -15,9 +16,9 @@ SECOND = 1_000_000_000
 BEGIN = 1_800_000_000 * SECOND
 
 
-def example(kind: str) -> Any:
-    """A message of a type with every field at its zero."""
-    store = installed_store(kind)
+def example(kind: str, store: Typestore | None = None) -> Any:
+    """A message of a type, as installed or as ``store`` defines it, with every field at its zero."""
+    store = store or installed_store(kind)
     values: dict[str, Any] = {}
     for name, (node, content) in store.fielddefs[kind][1]:
         if node == 1:

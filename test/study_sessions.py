@@ -86,7 +86,7 @@ def _onset(each: Onset, start: float) -> dict[str, Any]:
 def _turn(record: TurnRecord, ended: float) -> dict[str, Any]:
     same = ('turn_id', 'conversation_id', 'utterance_id', 'path', 'outcome', 'reason', 'ptfr', 'perceived_latency',
             'completion', 't_embed', 't_route', 't_path', 'ttft', 'filler_launched', 'filler_shown', 'filler_budget',
-            'filler_elapsed', 'answer', 'filler_decision', 'filler_conflict')
+            'filler_elapsed', 'answer', 'filler_decision', 'filler_conflict', 'ttfet', 'ttfet_preamble', 'tool_rounds')
     fields = {name: getattr(record, name) for name in same}
     fields.update(stamp=ended, arm=record.arm.label, path=int(record.path), outcome=int(record.outcome),
                   gate=GATES.get(record.gate, 0))

@@ -14,6 +14,14 @@ from pace_ros.llm.traffic import Exchanged
 from pace_ros.turn import Arm, Content, Onset, ResponseFrame, SpeechState, TurnRecord, Utterance
 
 GATES = {'adaptive': msg.ControllerState.GATE_ADAPTIVE, 'static': msg.ControllerState.GATE_STATIC}
+FROM_RECORD = (
+    'turn_id', 'conversation_id', 'utterance_id', 'reason', 'ptfr', 'perceived_latency', 'completion', 't_embed',
+    't_route', 't_retrieve', 't_path', 'ttft', 'ttfet', 'ttfet_preamble', 'tool_rounds', 'theta_cache', 'theta_direct',
+    'load_index', 'p_instant', 'filler_launched', 'filler_shown', 'filler_budget', 'filler_elapsed', 'volatile_query',
+    'stale_reject', 'cache_score', 'retrieval_score', 'answer', 'filler_decision', 'filler_conflict', 'speculation',
+    'hedge', 'scope',
+)
+"""The fields a ``Turn`` takes from a record as they stand."""
 
 
 def content_of(value: int) -> Content:
@@ -90,41 +98,12 @@ def speech_message(state: SpeechState, stamp: Time) -> msg.SpeechState:
 def turn_message(record: TurnRecord, stamp: Time) -> msg.Turn:
     """The published part of a record."""
     message = msg.Turn(
-        turn_id=record.turn_id,
-        conversation_id=record.conversation_id,
-        utterance_id=record.utterance_id,
         path=int(record.path),
         outcome=int(record.outcome),
-        reason=record.reason,
-        ptfr=record.ptfr,
-        perceived_latency=record.perceived_latency,
-        completion=record.completion,
-        t_embed=record.t_embed,
-        t_route=record.t_route,
-        t_retrieve=record.t_retrieve,
-        t_path=record.t_path,
-        ttft=record.ttft,
-        theta_cache=record.theta_cache,
-        theta_direct=record.theta_direct,
-        load_index=record.load_index,
-        p_instant=record.p_instant,
-        filler_launched=record.filler_launched,
-        filler_shown=record.filler_shown,
-        filler_budget=record.filler_budget,
-        filler_elapsed=record.filler_elapsed,
-        volatile_query=record.volatile_query,
-        stale_reject=record.stale_reject,
-        cache_score=record.cache_score,
-        retrieval_score=record.retrieval_score,
         arm=record.arm.label,
-        answer=record.answer,
         gate=GATES.get(record.gate, msg.ControllerState.GATE_UNKNOWN),
-        filler_decision=record.filler_decision,
-        filler_conflict=record.filler_conflict,
-        speculation=record.speculation,
-        hedge=record.hedge,
-        scope=record.scope,
         refused=list(record.refused),
+        **{name: getattr(record, name) for name in FROM_RECORD},
     )
     message.header.stamp = stamp
     return message

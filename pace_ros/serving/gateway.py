@@ -14,6 +14,7 @@ from pace_ros.serving.answering import Answering
 from pace_ros.serving.contents import Contents
 from pace_ros.serving.conversations import Conversation, Conversations
 from pace_ros.serving.fleet import Fleet
+from pace_ros.serving.gateway_metrics import FirstTokens
 from pace_ros.serving.hand_over import SlotFiles
 from pace_ros.serving.ledger import Ledger
 from pace_ros.serving.policies import make_policy
@@ -22,7 +23,7 @@ from pace_ros.serving.replica_errors import ReplicaError
 from pace_ros.serving.replica_state import ReplicaState
 from pace_ros.serving.seating import Refused, Seating
 from pace_ros.serving.tally import Tally
-from pace_ros.serving.usage import Chunk
+from pace_ros.serving.usage import Chunk, says_something
 
 log = logging.getLogger(__name__)
 SOON = 1.0  # s after which a client may try again
@@ -49,6 +50,7 @@ class Gateway:
         self.seating = Seating(self.states, self.ledger, self.policy, settings.admission, clock,
                                hands_over=self.files is not None)
         self.tally = Tally()
+        self.first_tokens = FirstTokens()
 
     async def answer(self, key: str, body: Mapping[str, Any]) -> AsyncGenerator[Chunk, None]:
         """The chunks of a turn's answer; one turn of a conversation at a time.
@@ -56,12 +58,16 @@ class Gateway:
         Raises Refused, TooMany or ReplicaError; before the first chunk, unless a replica was lost while it answered.
         Close the generator when the client has hung up.
         """
-        until = self.clock.monotonic() + self.fleet.settings.deadlines.total
+        received = self.clock.monotonic()
+        until = received + self.fleet.settings.deadlines.total
         conversation = await self._entered(key, until)
-        hung_up = True
+        later, spoken, hung_up = conversation.turns > 0, False, True
         try:
             async with contextlib.aclosing(Answering(self, conversation, body, until).chunks()) as chunks:
                 async for chunk in chunks:
+                    if not spoken and says_something(chunk):
+                        spoken = True
+                        self.first_tokens.sent(self.clock.monotonic() - received, later=later)
                     yield chunk
             hung_up = False
         except (Refused, ReplicaError):

@@ -1,10 +1,10 @@
-"""The gateway's counters and gauges for Prometheus, read from what it keeps anyway."""
+"""The gateway's counters and gauges for Prometheus, read from what it keeps anyway, and how long first tokens take."""
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 if TYPE_CHECKING:
@@ -19,6 +19,23 @@ COUNTED = {
     'answered': 'Tokens answered.', 'drift': 'Tokens the ledger took for held and a server did not find.',
 }
 
+BUCKETS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0, 15.0, 20.0, 30.0, 60.0)  # s
+
+
+class FirstTokens:
+    """Time from a request's receipt to the first token sent, by whether the conversation has been answered before."""
+
+    def __init__(self) -> None:
+        self.histogram = Histogram(
+            'l2_gateway_first_token_seconds', 'From the receipt of a request to the first token sent.', ['turn'],
+            buckets=BUCKETS, registry=None,
+        )
+        self._first, self._later = self.histogram.labels('first'), self.histogram.labels('later')
+
+    def sent(self, after: float, *, later: bool) -> None:
+        """A turn's first token is sent ``after`` s; ``later``: a turn of its conversation was answered before."""
+        (self._later if later else self._first).observe(after)
+
 
 class Metrics:
     """A collector over one gateway."""
@@ -29,6 +46,7 @@ class Metrics:
         self._gateway = gateway
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)
+        self._registry.register(gateway.first_tokens.histogram)
 
     def text(self) -> bytes:
         """In Prometheus' text format."""

@@ -11,8 +11,12 @@ from datetime import datetime
 from pathlib import Path as FilePath
 
 import pytest
+from bag_support import example
+from rosbags.interfaces import MessageDefinition, MessageDefinitionFormat
 from study_sessions import ACK, ANSWER, FILLER, NOON, observed, onset, turn, write_bag, write_log
 
+from pace_ros.bags.definitions import Definition, definition, stored
+from pace_ros.bags.writing import BagWriter, Storage
 from pace_ros.study import load_onsets, load_turns
 from pace_ros.study.sessions import SourceError
 from pace_ros.turn import Arm, Modality, Onset, Outcome, Path, TurnRecord
@@ -66,6 +70,33 @@ def test_a_bag_is_one_row_a_turn_with_its_robot_and_its_utterance(tmp_path: File
     assert vain['detail'] == 'no sound within 2 s'
     assert onsets['audible'].dropna().tolist() == [0.95]
     assert set(onsets['robot']) == {'robot7'}
+
+
+def test_a_bag_tells_the_rounds_of_tools_and_when_preamble_and_answer_began(tmp_path: FilePath) -> None:
+    asked = [turn('a1', 3.5, ttfet=3.5, ttfet_preamble=0.9, tool_rounds=2),
+             turn('b2', 1.0, ttfet=1.0, received_wall=NOON + 60)]
+    turns = load_turns(write_bag(tmp_path / 'bag', asked))
+    assert turns['ttfet'].tolist() == [3.5, 1.0]
+    assert turns['ttfet_preamble'].iloc[0] == 0.9
+    assert math.isnan(turns['ttfet_preamble'].iloc[1])
+    assert turns['tool_rounds'].tolist() == [2, 0]
+
+
+@pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
+def test_a_bag_older_than_fields_of_a_turn_says_nothing_of_them(tmp_path: FilePath, storage: Storage) -> None:
+    kind, later = 'pace_msgs/msg/Turn', ('ttfet', 'ttfet_preamble', 'tool_rounds')
+    lines = definition(kind).text.splitlines(keepends=True)
+    text = ''.join(line for line in lines if line.split()[1:2] not in [[name] for name in later])
+    store = stored(kind, MessageDefinition(MessageDefinitionFormat.MSG, text))
+    old = example(kind, store)
+    old.turn_id, old.ptfr, old.path, old.refused = 'a1', 2.0, int(Path.L1), ['L0 x: number']
+    with BagWriter(tmp_path / 'bag', storage=storage) as bag:
+        bag.add_topic('/turn', kind, definition_=Definition(text, store.hash_rihs01(kind)))
+        bag.write('/turn', kind, round(NOON * 1e9), bytes(store.serialize_cdr(old, kind)))
+    turns = load_turns(tmp_path / 'bag')
+    row = turns.iloc[0]
+    assert (row['turn_id'], row['ptfr'], row['path'], row['refused']) == ('a1', 2.0, 'L1', 'L0 x: number')
+    assert turns[list(later)].isna().all(axis=None)
 
 
 def test_a_log_and_a_bag_of_one_session_are_counted_once(tmp_path: FilePath) -> None:
