@@ -17,7 +17,7 @@ from pace_ros.study.evaluation.streams import Sizes
 from pace_ros.study.refusal import Refusal
 
 CONCURRENCIES = (1.0, 4.0, 8.0, 16.0, 32.0)
-FEW = (4.0, 16.0)  # of the parts that need no more
+FEW = (4.0, 16.0)  # of transfer
 VOLATILE = 'carqa-volatile'
 
 
@@ -98,7 +98,7 @@ class Plan:
         }[part]
         chosen = [name for name in arms if not self.arms or name in self.arms]
         offered: Sequence[float] = self.concurrencies
-        if part in ('steady', 'transfer'):
+        if part == 'transfer':
             offered = [each for each in self.concurrencies if each in FEW] or self.concurrencies[:1]
         if part in ('ramp', 'volatility'):
             offered = [RAMP]
