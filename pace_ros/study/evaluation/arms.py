@@ -52,7 +52,7 @@ _RECALL_ONLY = {**_FULL, 'l1.enabled': False}  # the showroom reloads its own en
 _GUARDED = dict.fromkeys(_UNGUARDED, True)
 _THRESHOLDS = {
     'router.theta_cache': 0.905, 'router.theta_direct': 0.41, 'router.cache_low': 0.88, 'router.cache_high': 0.93,
-    'router.direct_low': 0.34, 'router.direct_high': 0.48, 'l1.margin': 0.0175, 'filler.launch_below': 0.85,
+    'router.direct_low': 0.34, 'router.direct_high': 0.48, 'l1.margin': 0.02, 'filler.launch_below': 0.85,
 }
 _SPECULATION = {'speculation.enabled': True, 'speculation.max_p_instant': 1.0}
 _HEDGE = {'hedge.enabled': True}
