@@ -12,6 +12,9 @@ from pace_ros.config import Config
 from pace_ros.levels import Levels
 from pace_ros.live_turn import LiveTurn
 from pace_ros.llm import Completion, Exchange
+from pace_ros.llm.tools.call import UNREADABLE
+from pace_ros.llm.tools.residue import looks_like_a_call
+from pace_ros.llm.tools.used import ToolsUsed
 from pace_ros.query import Query
 
 
@@ -69,12 +72,12 @@ class Admitting:
             return 'no vector'
         if query.scope.key is None:
             return query.scope.reason
+        if generated.report.calls or looks_like_a_call(answer):
+            return 'unsound: it calls a tool'
         if not generated.report.whole:
             return f'unsound: finish {record.finish_reason}, breaker {record.breaker}'
-        if query.live:
-            return record.volatile_reason
-        if any(each.live for each in history):
-            return 'tool: an earlier answer of a live tool was in the prompt'
+        if reason := _of_tools(generated.report.used, history):
+            return reason
         if guards.unknowing and (line := self._levels.unknowing.admits(answer, query.locale)):
             return f'it does not know: {line}'
         if self._strays(query, answer, history):
@@ -93,3 +96,15 @@ class Admitting:
         before = {name for each in history for name in facts(each.question, locale).names}
         others = [name for name in facts(answer, locale).names if name not in asked]
         return any(name in before or (query.scope.leans and name[0] in focus) for name in others)
+
+
+def _of_tools(used: ToolsUsed, history: Sequence[Exchange]) -> str:
+    """What tools had to do with the answer that makes it one for this visitor and this moment; empty for nothing."""
+    if used.live:
+        return f'tool: {", ".join(used.live)}'
+    if used.acted:
+        return 'tool: something was done for this visitor'
+    failed = [use.name or UNREADABLE for use in used.uses if use.error]
+    if failed:
+        return f'tool failed: {failed[0]}'
+    return 'tool: an earlier answer of a live tool was in the prompt' if any(each.live for each in history) else ''

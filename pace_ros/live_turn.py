@@ -49,7 +49,8 @@ class Outlet(Body, Protocol):
 class LiveTurn:
     """One utterance being answered. All times are s since receipt.
 
-    ``on_close`` may add to the record what only its end shows, before it is published.
+    ``on_close`` may add to the record what only its end shows, before it is published; ``catch_up`` brings what it says
+    of a request under way up to date.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class LiveTurn:
         self.ended = asyncio.Event()
         self.on_end: Callable[[TurnRecord], None] | None = None
         self.on_frame: Callable[[ResponseFrame], None] | None = None
+        self.catch_up: Callable[[], None] = lambda: None
         self.silent = False
         self._has_spoken = False
         now = clock.monotonic()
@@ -154,6 +156,7 @@ class LiveTurn:
         if first:
             self.record.ptfr = self.elapsed()
             self.record.t_path = self.record.ptfr - self._decided
+            self.record.ttfet = self.record.ptfr if self.record.path is Path.L2 else math.nan
         self.record.answer += text
         self._frame(FrameKind.ANSWER, self.record.path, text, last=last)
         if first:
@@ -170,7 +173,10 @@ class LiveTurn:
         record = self.record
         if math.isnan(record.ttfet_preamble):
             record.ttfet_preamble = record.ptfr
-        record.preamble, record.ptfr, record.t_path = record.answer, math.nan, math.nan
+        record.preamble = record.answer
+        record.ptfr = record.t_path = record.ttfet = math.nan
+        if self._speech is not None:
+            self._speech.preamble_ends()
         record.onsets[:] = [
             replace(each, content=Content.FILLER) if each.content is Content.ANSWER else each for each in record.onsets
         ]
@@ -198,6 +204,7 @@ class LiveTurn:
         self.ended.set()
         if self.body is not None and outcome is not Outcome.ANSWERED:
             self.body.stop()
+        self.catch_up()
         self._on_close(self.record)
         self._outlet.turn(replace(self.record))
         if self.on_end is not None:
@@ -260,8 +267,6 @@ class LiveTurn:
         if not self._has_spoken:
             self._has_spoken = True
             self._tell_speech(speaking=True)
-        if content is Content.ANSWER and text in self.record.preamble:
-            content = Content.FILLER
         if content is Content.ANSWER and not self.informative:
             return  # an apology, a request to repeat: no answer begins
         first = all(each.modality is not Modality.SPEECH or each.content is not content for each in self.record.onsets)
@@ -271,10 +276,8 @@ class LiveTurn:
             self.body.sentence_begins()
 
     def _tell_speech(self, *, speaking: bool) -> None:
-        record = self.record
-        self._outlet.speech(SpeechState(
-            self.turn_id, record.conversation_id, speaking, record.speech_outcome, self.elapsed()
-        ))
+        outcome = self.record.speech_outcome
+        self._outlet.speech(SpeechState(self.turn_id, self.record.conversation_id, speaking, outcome, self.elapsed()))
 
     def _frame(self, kind: FrameKind, path: Path, text: str, *, last: bool = False) -> None:
         frame = ResponseFrame(

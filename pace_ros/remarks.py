@@ -7,7 +7,7 @@ from pathlib import Path
 from pace_ros.language import is_blank, language
 from pace_ros.wording import read_by_language
 
-KINDS = ('apology', 'interrupted', 'repeat')
+KINDS = ('apology', 'interrupted', 'acted', 'repeat')
 
 
 class RemarkError(ValueError):
@@ -15,7 +15,7 @@ class RemarkError(ValueError):
 
 
 class Remarks:
-    """Apology, broken-off answer, request to repeat; a language without its own falls back on English."""
+    """Apology, broken-off answer, act unconfirmed, request to repeat; a language without its own has English ones."""
 
     def __init__(self, texts: Mapping[str, Mapping[str, str]]) -> None:
         self._texts = dict(texts)
@@ -39,6 +39,10 @@ class Remarks:
     def interrupted(self, locale: str) -> str:
         """Said when an answer breaks off."""
         return self._of(locale)['interrupted']
+
+    def acted(self, locale: str) -> str:
+        """Said when something was done for the visitor, and what came of it cannot be told."""
+        return self._of(locale)['acted']
 
     def repeat(self, locale: str) -> str:
         """Said when the visitor was not understood."""

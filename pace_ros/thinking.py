@@ -20,14 +20,15 @@ from pace_ros.generation import Generation
 from pace_ros.language import normal_form, normal_forms
 from pace_ros.levels import Levels
 from pace_ros.live_turn import LiveTurn
-from pace_ros.llm import Exchange, InFlight, L2Error, Message, estimated_tokens
+from pace_ros.llm import Completion, Exchange, InFlight, L2Error, Message, estimated_tokens
 from pace_ros.llm.history import as_it_stands, reminded, told
 from pace_ros.llm.prompt import new_passages
 from pace_ros.llm.tools.rounds import PreambleEnd
+from pace_ros.llm.tools.used import ToolsUsed
 from pace_ros.lookup import Lookup
 from pace_ros.query import Foreseen, Query
 from pace_ros.retrieval import RetrievalHit
-from pace_ros.turn import Outcome
+from pace_ros.turn import Outcome, ToolUse, TurnRecord
 
 MOST_RESTARTS = 3  # of one answer, where knowledge keeps changing
 
@@ -48,7 +49,7 @@ class Thinking:
     async def answer(
         self, turn: LiveTurn, query: Query, conversation: Conversation, filler: PendingFiller | None
     ) -> str:
-        """Relay the model's answer and end the turn; returns why there is no whole answer, empty if there is."""
+        """Relay the model's answer and end the turn; returns why there is none to end it with, empty if it is over."""
         self._loop = asyncio.get_running_loop()
         history = self.seen(conversation.history)
         generation = self._begin(turn, query, history, conversation.visit)
@@ -66,9 +67,12 @@ class Thinking:
                 failure = await self._relay(turn, generation, waiting)
         finally:
             waiting.cancel()
+        if failure and generation.request.report.used.acted:
+            self._own_up(turn, conversation, failure)
+            return ''
         if not failure:
             query.asked, query.informed = generation.messages[-1]['content'], generation.informed
-            self._note_tools(turn, query, generation)
+            self._note_tools(turn, query, generation.request.report.used, history)
             turn.answer('', last=True)
             turn.end(Outcome.ANSWERED)
             self._admitting.admit(
@@ -144,8 +148,9 @@ class Thinking:
 
         Returns why the answer is not whole, empty if it is.
         """
-        request = generation.request
+        request, record = generation.request, turn.record
         self._running.add(generation)
+        turn.catch_up = partial(_catch_up, record, request.report, record.tool_rounds, record.tools)
         try:
             async with request:
                 async for piece in request:
@@ -238,12 +243,23 @@ class Thinking:
         if turn.filler(text, filler.reason):
             conversation.last_filler = text
 
-    def _note_tools(self, turn: LiveTurn, query: Query, generation: Generation) -> None:
-        """An answer made of what a tool found ages with that knowledge; one of a live tool is old at once."""
-        record, used = turn.record, generation.request.report.used
+    def _own_up(self, turn: LiveTurn, conversation: Conversation, failure: str) -> None:
+        """Something was done for the visitor, and no answer says so: the robot does, and the model will be reminded, so
+        that nobody has it done again.
+        """
+        remark = self._levels.remarks.acted(turn.utterance.locale)
+        turn.remark(f' {remark}' if turn.informative else remark)
+        turn.end(Outcome.FAILED, f'l2: {failure}')
+        conversation.remember(turn.utterance.text, remark, live=True)
+
+    def _note_tools(self, turn: LiveTurn, query: Query, used: ToolsUsed, history: Sequence[Exchange]) -> None:
+        """An answer made of what a tool found ages with that knowledge; one of a live tool, or made of such an answer,
+        is old at once.
+        """
+        record = turn.record
         record.entry_ids = tuple(dict.fromkeys((*record.entry_ids, *(hit.entry.entry_id for hit in used.hits))))
         query.note_volatile(record, used.hits)
-        query.live = bool(used.live)
+        query.live = bool(used.live or used.acted) or any(each.live for each in history)
         if used.live:
             record.volatile_query, record.volatile_reason = True, f'tool: {", ".join(used.live)}'
 
@@ -251,16 +267,21 @@ class Thinking:
         """Book the request: in the record, and its tokens in the ledger (estimated where the server said nothing)."""
         record, report = turn.record, generation.request.report
         cost = _cost(generation.request, generation.messages)
-        record.ttft, record.l2_attempts, record.finish_reason = report.ttft, report.attempts, report.finish_reason
+        turn.catch_up()
+        record.l2_attempts, record.finish_reason = report.attempts, report.finish_reason
         record.tokens_in, record.tokens_out = report.tokens_in, report.tokens_out
-        record.ttfet, record.tool_rounds = record.ptfr, record.tool_rounds + report.used.rounds
-        record.tools = (*record.tools, *report.used.uses)
         record.hedge, record.tokens_wasted = report.hedge, record.tokens_wasted + report.tokens_wasted
         record.breaker = report.breaker_after or self._levels.llm.breaker.state
         if generation.outdated:
             record.restarts += 1
             record.tokens_wasted += cost
         self._levels.ledger.spend(tokens=cost)
+
+
+def _catch_up(record: TurnRecord, report: Completion, rounds: int, tools: tuple[ToolUse, ...]) -> None:
+    """Note how far a request has come, beside the ``rounds`` and ``tools`` of those before it."""
+    record.ttft, record.tool_rounds = report.ttft, rounds + report.used.rounds
+    record.tools = (*tools, *report.used.uses)
 
 
 def _same_place(foreseen: Foreseen, query: Query, messages: Sequence[Message]) -> bool:

@@ -262,7 +262,7 @@ class TurnRecord:
 
     @property
     def perceived_latency(self) -> float:
-        """PL = min(t_f, PTFR) if a filler was shown, else PTFR (s)."""
-        if not self.filler_shown:
-            return self.ptfr
-        return self.filler_elapsed if math.isnan(self.ptfr) else min(self.filler_elapsed, self.ptfr)
+        """PL = min(t_f, PTFR) if a filler was shown, else PTFR (s); a preamble counts as a filler."""
+        filler = self.filler_elapsed if self.filler_shown else NAN
+        perceived = [each for each in (filler, self.ttfet_preamble, self.ptfr) if not math.isnan(each)]
+        return min(perceived, default=NAN)

@@ -316,7 +316,8 @@ def check_times(record: TurnRecord, frames: Iterable[ResponseFrame]) -> None:
         assert record.perceived_latency == record.filler_elapsed
     else:
         assert math.isnan(record.filler_elapsed)
-        assert same(record.perceived_latency, record.ptfr)
+        first = record.ptfr if math.isnan(record.ttfet_preamble) else record.ttfet_preamble
+        assert same(record.perceived_latency, first)
     texts = [onset for onset in record.onsets if onset.modality is Modality.TEXT]
     assert sum(onset.content is Content.ANSWER for onset in texts) == math.isfinite(record.ptfr)
 

@@ -85,14 +85,14 @@ class ProductionStack(Engine):
 
 
 class Smg(Engine):
-    """SGLang's router, policy manual."""
+    """SGLang's router, policy manual: the field rid of a body outranks the header."""
 
     def key(self, headers: httpx.Headers, body: dict[str, Any]) -> str | None:
-        return headers.get('x-smg-routing-key')
+        return body.get('rid') or headers.get('x-smg-routing-key')
 
 
 class LlmD(Engine):
-    """session-affinity-scorer, encoded_endpoint_header: stateless, the client brings the pod's name back."""
+    """session-affinity-scorer, strategy encoded_endpoint_header: stateless, the client brings the pod's name back."""
 
     def route(self, headers: httpx.Headers, body: dict[str, Any]) -> tuple[str, list[tuple[str, str]]]:
         worker = self.decoded(self.brought(headers)) or self.least()
@@ -126,15 +126,11 @@ class LlmDPrefill(LlmD):
         return [*super().given(token), ('x-session-token-prefill', 'cHJlZmlsbA==')]
 
 
-class LlmDCookie(LlmD):
-    """Releases that use a cookie: set beside another's, and only where the client has not got it already."""
+class LlmDById(Engine):
+    """session-affinity-scorer, strategy session_id: stateful, the client's own identity, by default in x-session-id."""
 
-    def brought(self, headers: httpx.Headers) -> str:
-        pairs = (part.strip().split('=', 1) for part in headers.get('cookie', '').split(';'))
-        return dict(pair for pair in pairs if len(pair) == 2).get('llm-d-session', '')
-
-    def given(self, token: str) -> list[tuple[str, str]]:
-        return [('set-cookie', 'other=1; Path=/'), ('set-cookie', f'llm-d-session={token}; Path=/; HttpOnly')]
+    def key(self, headers: httpx.Headers, body: dict[str, Any]) -> str | None:
+        return headers.get('x-session-id')
 
 
 class LiteLlm(Engine):
@@ -165,7 +161,13 @@ class ByField(Engine):
 
 
 class ByHeader(Engine):
-    """llm-d's algorithm session_id_header: the client's own identity, in a header of any name."""
+    """Some other engine, which reads a header of the request and sets a cookie that must not come back."""
+
+    def route(self, headers: httpx.Headers, body: dict[str, Any]) -> tuple[str, list[tuple[str, str]]]:
+        if 'cookie' in headers:
+            raise ValueError(f'cookie {headers["cookie"]}')
+        worker, given = super().route(headers, body)
+        return worker, [*given, ('set-cookie', 'visit=1; Path=/')]
 
     def key(self, headers: httpx.Headers, body: dict[str, Any]) -> str | None:
-        return headers.get('x-session-token')
+        return headers.get('x-visit')

@@ -168,6 +168,43 @@ def test_durations_do_not_follow_the_wall_clock(clock: VirtualClock, outlet: Led
     assert (turn.record.ptfr, turn.record.completion) == (1.0, 1.0)
 
 
+def test_a_preamble_is_no_answer(clock: VirtualClock, outlet: Ledger) -> None:
+    turn = open_turn(clock, outlet)
+    turn.path_decided(Path.L2)
+    clock.advance(1.0)
+    turn.answer('Let me see.')
+    assert (turn.record.ttfet, turn.record.ptfr) == (1.0, 1.0)
+    turn.preamble_ends('\n')
+    assert math.isnan(turn.record.ttfet)
+    assert (turn.record.preamble, turn.record.ttfet_preamble, turn.informative) == ('Let me see.\n', 1.0, False)
+    clock.advance(2.0)
+    turn.answer('It costs 12.')
+    assert (turn.record.ttfet, turn.record.ptfr, turn.record.t_path) == (3.0, 3.0, 3.0)
+    assert turn.record.perceived_latency == 1.0
+    assert [onset.content for onset in turn.record.onsets] == [Content.FILLER, Content.ANSWER]
+
+
+@pytest.mark.parametrize('path', [Path.L0, Path.L1, Path.FALLBACK])
+def test_only_the_language_model_s_answer_has_a_time_to_its_token(
+    clock: VirtualClock, outlet: Ledger, path: Path
+) -> None:
+    turn = open_turn(clock, outlet)
+    turn.path_decided(path)
+    turn.answer('Yes.')
+    assert math.isnan(turn.record.ttfet)
+
+
+def test_the_record_is_brought_up_to_date_before_it_is_published(clock: VirtualClock, outlet: Ledger) -> None:
+    turn = open_turn(clock, outlet)
+
+    def catch_up() -> None:
+        turn.record.ttft = 0.5
+
+    turn.catch_up = catch_up
+    turn.stop(Outcome.PREEMPTED, 'the visitor spoke again')
+    assert outlet.turns[0].ttft == 0.5
+
+
 @pytest.mark.anyio
 async def test_a_turn_knows_its_own_speech(clock: VirtualClock, outlet: Ledger) -> None:
     synthesizer = ScriptedSynthesizer()

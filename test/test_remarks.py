@@ -11,8 +11,8 @@ from pace_ros.language import detect_locale, is_blank
 from pace_ros.remarks import KINDS, RemarkError, Remarks
 
 TEXTS = {
-    'zh': {'apology': '抱歉。', 'interrupted': '断了。', 'repeat': '请再说。'},
-    'en': {'apology': 'Sorry.', 'interrupted': 'Lost it.', 'repeat': 'Again, please.'},
+    'zh': {'apology': '抱歉。', 'interrupted': '断了。', 'acted': '办了。', 'repeat': '请再说。'},
+    'en': {'apology': 'Sorry.', 'interrupted': 'Lost it.', 'acted': 'Tried.', 'repeat': 'Again, please.'},
 }
 
 

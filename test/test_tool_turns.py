@@ -2,60 +2,23 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import math
-from collections.abc import AsyncIterator
 from pathlib import Path as FilePath
 
 import pytest
 import yaml
-from harness import FOX, LIGHTHOUSE, House, ScriptedSink, ScriptedSynthesizer, open_house, until
-from support import ScriptedCloud, scripted_cloud
-from tool_cloud import Shop, answer, calls_as_openai, shop
+from harness import FOX, LIGHTHOUSE, REMARKS, ScriptedSink, ScriptedSynthesizer, until
+from support import DROP, STALL, Script, chunk, scripted_cloud, sse
+from tool_cloud import answer, calls_as_openai, shop
+from tool_house import PRICE, SAID, SEARCH, declared, tool_house
 from whole import ask, assembled, configured
 
 from pace_ros.embedding import Embedder
 from pace_ros.embodiment import LocalSpeaker, Voice
-from pace_ros.llm.tools.opening import open_tools
-from pace_ros.llm.tools.rounds import ToolRounds
 from pace_ros.turn import Content, Modality, Outcome, Path, Utterance
 
 pytestmark = pytest.mark.anyio
-PRICE = calls_as_openai(('c1', 'price', '{"model": "Lark"}'))
-SAID = calls_as_openai(('c1', 'price', '{"model": "Lark"}'), said='Let me see.')
-SEARCH = calls_as_openai(('c1', 'search', '{"query": "Where do I find the toilets?"}'))
-
-
-def declared(market: Shop, **more: object) -> dict[str, object]:
-    schema = {'type': 'object', 'properties': {'model': {'type': 'string'}}, 'required': ['model']}
-    return {'tools': [
-        {'name': 'price', 'kind': 'http', 'description': 'The price of a model.', 'parameters': schema,
-         'url': f'{market.url}/{{model}}', 'answer': 'price', **more},
-        {'name': 'search', 'kind': 'knowledge', 'description': 'Search what the showroom knows.'},
-    ]}
-
-
-@contextlib.asynccontextmanager
-async def tool_house(
-    tmp_path: FilePath, embedder: Embedder, cloud: ScriptedCloud, *, tool: dict[str, object] | None = None,
-    voice: Voice | None = None, **settings: object,
-) -> AsyncIterator[tuple[House, Shop]]:
-    async with shop() as market, open_house(
-        tmp_path, embedder, cloud, {**settings, 'speech.enabled': voice is not None}, voice=voice
-    ) as house:
-        market.pages['GET /Lark'] = (200, {'price': 'It costs 12,000.'}, None)
-        file = tmp_path / 'tools.yaml'
-        file.write_text(yaml.safe_dump(declared(market, **(tool or {}))))
-        levels = house.levels
-        box = open_tools(file, {}, embedder=embedder, knowledge=levels.knowledge, clock=house.clock)
-        levels.tools = ToolRounds(levels.llm, box, lambda: house.config.l2, levels.ledger, house.clock)
-        try:
-            yield house, market
-        finally:
-            await house.dialogue.aclose()
-            await levels.tools.aclose()
-
-
+BROKEN = sse({'error': {'message': 'boom'}})
 async def test_a_live_answer_is_given_and_never_cached(tmp_path: FilePath, embedder: Embedder) -> None:
     async with scripted_cloud(PRICE, answer('Twelve thousand.')) as cloud, tool_house(
         tmp_path, embedder, cloud, **{'volatility.policy': 'off'}
@@ -119,6 +82,75 @@ async def test_a_preamble_is_spoken_while_the_tool_runs(tmp_path: FilePath, embe
         assert spoken == [Content.FILLER, Content.ANSWER]
 
 
+async def test_an_answer_that_begins_as_its_preamble_did_has_an_onset_of_its_own(
+    tmp_path: FilePath, embedder: Embedder
+) -> None:
+    synthesizer = ScriptedSynthesizer()
+    voice = Voice(LocalSpeaker(synthesizer, ScriptedSink(synthesizer)))
+    sure = calls_as_openai(('c1', 'price', '{"model": "Lark"}'), said='Sure. Let me see.')
+    async with scripted_cloud(sure, answer('Sure. It costs 12.')) as cloud, tool_house(
+        tmp_path, embedder, cloud, voice=voice
+    ) as (house, _):
+        record = await house.ask(LIGHTHOUSE)
+        spoken = [(onset.content, onset.detail) for onset in record.onsets if onset.modality is Modality.SPEECH]
+        assert synthesizer.texts == ['Sure.', 'Let me see.', 'Sure.', 'It costs 12.']
+        assert spoken == [(Content.FILLER, 'Sure.'), (Content.ANSWER, 'Sure.')]
+
+
+async def test_what_is_published_of_a_stopped_turn_tells_of_its_tools(tmp_path: FilePath, embedder: Embedder) -> None:
+    begins = Script([sse(chunk('Twelve ')), STALL])
+    async with scripted_cloud(PRICE, begins) as cloud, tool_house(tmp_path, embedder, cloud) as (house, _):
+        turn = house.submit(LIGHTHOUSE)
+        await until(lambda: turn.informative)
+        house.dialogue.stop_all('stop')
+        await house.settled(turn)
+        (published,), (written,) = house.outlet.turns, await house.written()
+    for record in (published, written):
+        assert record.outcome is Outcome.CANCELLED
+        assert (record.tool_rounds, [use.name for use in record.tools]) == (1, ['price'])
+        assert 0 < record.ttft <= record.ttfet == record.ptfr
+
+
+async def test_a_turn_stopped_while_its_tool_runs_has_begun_a_round(tmp_path: FilePath, embedder: Embedder) -> None:
+    async with scripted_cloud(SAID) as cloud, tool_house(tmp_path, embedder, cloud) as (house, market):
+        market.pages['GET /Lark'] = (200, {}, asyncio.Event())
+        turn = house.submit(LIGHTHOUSE)
+        await until(lambda: market.asked)
+        house.dialogue.stop_all('stop')
+        (published,) = house.outlet.turns
+        assert (published.tool_rounds, published.tools) == (1, ())
+        assert math.isnan(published.ttfet)
+        assert published.ttfet_preamble == published.perceived_latency > 0
+        await house.settled(turn)
+
+
+@pytest.mark.parametrize(('failing', 'said'), [
+    (BROKEN, ''), (Script([sse(chunk('It is')), DROP]), 'It is '),
+], ids=['before the answer', 'within the answer'])
+async def test_what_was_done_is_told_and_remembered_where_the_answer_does_not_come(
+    tmp_path: FilePath, embedder: Embedder, failing: Script | bytes, said: str
+) -> None:
+    async with scripted_cloud(PRICE, failing, answer('It is booked.')) as cloud, tool_house(
+        tmp_path, embedder, cloud, tool={'effects': True}
+    ) as (house, market):
+        record = await house.ask(LIGHTHOUSE)
+        assert (record.outcome, record.answer) == (Outcome.FAILED, said + REMARKS.acted('en'))
+        assert record.reason.startswith('l2: ')
+        after = await house.ask(LIGHTHOUSE)
+        assert [each['content'] for each in house.asked()[-3:-1]] == [LIGHTHOUSE, REMARKS.acted('en')]
+        assert (after.answer.strip(), after.admitted) == ('It is booked.', False)
+        assert market.asked == ['GET /Lark']
+
+
+async def test_a_tool_without_effects_leaves_nothing_to_tell(tmp_path: FilePath, embedder: Embedder) -> None:
+    async with scripted_cloud(PRICE, BROKEN, answer('A fox.')) as cloud, tool_house(
+        tmp_path, embedder, cloud
+    ) as (house, _):
+        assert (await house.ask(LIGHTHOUSE)).answer == REMARKS.apology('en')
+        await house.ask(FOX)
+        assert LIGHTHOUSE not in [each['content'] for each in house.asked()]
+
+
 async def test_ahead_of_the_visitor_a_tool_with_effects_waits_for_the_last_word(
     tmp_path: FilePath, embedder: Embedder
 ) -> None:
@@ -142,7 +174,7 @@ async def test_after_a_preamble_alone_there_is_an_apology(tmp_path: FilePath, em
         record = await house.ask(LIGHTHOUSE)
         assert record.outcome is Outcome.FAILED
         assert math.isnan(record.ttfet)
-        assert record.ttfet_preamble > 0
+        assert record.ttfet_preamble == record.perceived_latency > 0
 
 
 async def test_knowledge_found_by_a_tool_is_a_source_of_the_answer(tmp_path: FilePath, embedder: Embedder) -> None:

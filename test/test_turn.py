@@ -51,6 +51,18 @@ def test_perceived_latency_is_the_first_thing_perceived(
     assert got == pytest.approx(latency, nan_ok=True)
 
 
+@pytest.mark.parametrize(('filler', 'preamble', 'ptfr', 'latency'), [
+    (math.nan, 0.4, 1.2, 0.4),
+    (math.nan, 0.4, math.nan, 0.4),
+    (0.3, 0.4, 1.2, 0.3),
+    (0.5, 0.4, 1.2, 0.4),
+])
+def test_a_preamble_is_perceived_as_a_filler_is(filler: float, preamble: float, ptfr: float, latency: float) -> None:
+    shown = not math.isnan(filler)
+    got = record(filler_shown=shown, filler_elapsed=filler, ttfet_preamble=preamble, ptfr=ptfr)
+    assert got.perceived_latency == latency
+
+
 def test_what_did_not_happen_is_not_a_time() -> None:
     fresh = record()
     times = [value for name, value in vars(fresh).items() if isinstance(value, float) and name != 'asr_confidence']

@@ -43,7 +43,9 @@ class SpeechTrack:
         self._locale = locale
         self._on_start = on_start
         self._splitter = SentenceSplitter()
-        self._sentences: asyncio.Queue[str | None] = asyncio.Queue()
+        self._sentences: asyncio.Queue[tuple[int, str] | None] = asyncio.Queue()
+        self._fed = 0  # sentences
+        self._answer_from = 0  # the first sentence that is no preamble's
         self._answering = False
         self._stopped = False
         self._filler: asyncio.Task[None] | None = None
@@ -53,18 +55,21 @@ class SpeechTrack:
     def filler(self, text: str) -> None:
         """Say a filler, unless the answer has begun."""
         if not self._answering and self._filler is None:
-            self._filler = asyncio.create_task(self._say(Content.FILLER, text), name=f'filler {self._turn_id}')
+            self._filler = asyncio.create_task(self._say(text), name=f'filler {self._turn_id}')
 
     def feed(self, text: str) -> None:
         """Take the next piece of the answer."""
         self._answering = True
-        for sentence in self._splitter.feed(text):
-            self._sentences.put_nowait(sentence)
+        self._queue(self._splitter.feed(text))
+
+    def preamble_ends(self) -> None:
+        """What was fed so far is no answer: a sentence of it that begins to sound from now on is a filler."""
+        self._queue(self._splitter.flush())
+        self._answer_from = self._fed
 
     def finish(self) -> None:
         """The answer is complete."""
-        for sentence in self._splitter.flush():
-            self._sentences.put_nowait(sentence)
+        self._queue(self._splitter.flush())
         self._sentences.put_nowait(None)
 
     def stop(self) -> None:
@@ -84,20 +89,29 @@ class SpeechTrack:
             return f'failed: {error}'
         return self.outcome or 'silent'
 
+    def _queue(self, sentences: list[str]) -> None:
+        for sentence in sentences:
+            self._sentences.put_nowait((self._fed, sentence))
+            self._fed += 1
+
     async def _run(self) -> None:
         while (sentence := await self._sentences.get()) is not None:
-            await self._say(Content.ANSWER, sentence)
+            number, text = sentence
+            await self._say(text, number)
         if not self._answering and self._filler is not None:
             await asyncio.wait([self._filler])
 
-    async def _say(self, content: Content, text: str) -> None:
+    async def _say(self, text: str, number: int | None = None) -> None:
+        """Say sentence ``number`` of what was fed, or the filler."""
         try:
             sentence = await self._voice.speaker.prepare(text, spoken_locale(text, self._locale))
-            if content is Content.ANSWER:
+            if number is not None:
                 await self._end_filler()
             async with self._voice.mouth:
-                if content is Content.ANSWER or not self._answering:  # a filler never follows the answer's beginning
-                    await self._sound(content, sentence)
+                if number is not None:
+                    await self._sound(Content.FILLER if number < self._answer_from else Content.ANSWER, sentence)
+                elif not self._answering:  # the filler never follows the answer's beginning
+                    await self._sound(Content.FILLER, sentence)
         except SpeechError as error:
             if not self._voice.error:
                 log.error('the robot cannot speak, it goes on in text: %s', error)

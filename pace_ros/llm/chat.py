@@ -204,19 +204,27 @@ class ChatClient:
                 report.tokens_in = delta.tokens_in or report.tokens_in
                 report.tokens_out = delta.tokens_out or report.tokens_out
                 text = heard.feed(delta)
+                if offer is not None and not report.calling and heard.calls:
+                    report.begin_call()
                 if text:
                     yield text
-                    deadlines = deadlines.spoken(self._clock.monotonic() + self._config().inter_token_timeout)
-                elif delta.calls:
-                    deadlines = deadlines.called(self._clock.monotonic() + self._config().inter_token_timeout)
-                if delta.finish_reason:
-                    deadlines = deadlines.finished(self._clock.monotonic() + TAIL_WAIT)
+                deadlines = self._moved(deadlines, delta, said=bool(text), started=heard.started)
         rest = heard.flush()
         report.calls = heard.calls
         if rest:
             yield rest
         if not report.finish_reason or (report.finish_reason == UNSAID and not (heard.started or heard.calls)):
             raise L2Unreachable('the stream ended before the answer did')
+
+    def _moved(self, deadlines: Deadlines, delta: Delta, *, said: bool, started: bool) -> Deadlines:
+        """What holds after a delta: something of it was ``said``, or of the answer before it (``started``)."""
+        now = self._clock.monotonic()
+        due = now + self._config().inter_token_timeout
+        if said:
+            deadlines = deadlines.spoken(due)
+        elif delta.calls or (delta.text and started):  # after the first word, text is held back as markup only
+            deadlines = deadlines.called(due)
+        return deadlines.finished(now + TAIL_WAIT) if delta.finish_reason else deadlines
 
     async def _deltas(
         self, messages: Sequence[Said], conversation: str, offer: Offer | None, max_tokens: int | None

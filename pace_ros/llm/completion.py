@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
 from pace_ros.language import count_tokens
@@ -13,6 +13,7 @@ from pace_ros.llm.tools.used import ToolsUsed
 Message = dict[str, str]
 Said = Mapping[str, object]  # a message of any kind, also one that calls a tool or answers a call
 TOKENS_A_MESSAGE = 4  # role and separators
+_THE_CALLERS = ('hedge', 'tokens_wasted', 'used', 'on_call')
 
 
 @dataclass
@@ -24,8 +25,8 @@ class Completion:
     endpoint that answered, before and after. ``hedge`` is empty for a single request, else says which of two spoke
     first: first, second, neither.
 
-    ``calls`` are what the model called instead of answering, ``used`` what came of it. Over tool rounds the numbers are
-    sums.
+    ``calls`` are what the model called instead of answering, ``calling`` is whether it has begun to, which ``on_call``
+    is told; ``used`` is what came of it. Over tool rounds the numbers are sums.
     """
 
     attempts: int = 0
@@ -39,17 +40,28 @@ class Completion:
     hedge: str = ''
     tokens_wasted: int = 0
     calls: tuple[ToolCall, ...] = ()
+    calling: bool = False
     used: ToolsUsed = field(default_factory=ToolsUsed)
+    on_call: Callable[[], None] = field(default=lambda: None, repr=False, compare=False)
 
     @property
     def whole(self) -> bool:
-        """Whether the model ended by itself, on a healthy endpoint: anything else is never cached."""
-        return self.finish_reason == 'stop' and self.breaker_before == self.breaker_after == 'closed'
+        """Whether the model ended by itself, on a healthy endpoint, with an answer and no call: anything else is never
+        cached.
+        """
+        healthy = self.breaker_before == self.breaker_after == 'closed'
+        return self.finish_reason == 'stop' and healthy and not self.calls
+
+    def begin_call(self) -> None:
+        """Note that the model calls a tool."""
+        if not self.calling:
+            self.calling = True
+            self.on_call()
 
     def take(self, other: Completion) -> None:
         """Become what the other is, but for what only the caller knows."""
         for each in fields(self):
-            if each.name not in ('hedge', 'tokens_wasted', 'used'):
+            if each.name not in _THE_CALLERS:
                 setattr(self, each.name, getattr(other, each.name))
 
 

@@ -36,7 +36,7 @@ class Deadlines:
         return replace(self, first_token=self.total, next_token=next_token, waiting_for='further token')
 
     def called(self, next_token: float) -> Deadlines:
-        """A piece of a tool call has come; the next is due by then."""
+        """A piece of a tool call has come, or of what may be one; the next is due by then."""
         return replace(self, next_token=min(next_token, self.first_token))
 
     def finished(self, tail: float) -> Deadlines:

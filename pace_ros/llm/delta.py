@@ -2,14 +2,12 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 
 from pace_ros.language import is_blank
 from pace_ros.llm.errors import L2Malformed, L2Refused
+from pace_ros.llm.fit import fit
 from pace_ros.llm.tools.call import CallDelta
-
-_UNFIT = re.compile('[\ud800-\udfff]')
 
 
 def without_leading_blanks(text: str) -> str:
@@ -47,17 +45,12 @@ def parse_delta(payload: str) -> Delta:
     delta = choice.get('delta')
     text = delta.get('content') if isinstance(delta, dict) else None
     return Delta(
-        text=_fit(text),
+        text=fit(text),
         finish_reason=str(choice.get('finish_reason') or ''),
         tokens_in=_count(usage.get('prompt_tokens')),
         tokens_out=_count(usage.get('completion_tokens')),
         calls=_calls(delta.get('tool_calls')) if isinstance(delta, dict) else (),
     )
-
-
-def _fit(text: object) -> str:
-    """What is text can be written as UTF-8; what is none is empty."""
-    return _UNFIT.sub('\ufffd', text).replace('\0', '') if isinstance(text, str) else ''
 
 
 def _calls(listed: object) -> tuple[CallDelta, ...]:
@@ -71,7 +64,7 @@ def _calls(listed: object) -> tuple[CallDelta, ...]:
             if isinstance(given, dict):
                 given = json.dumps(given, ensure_ascii=False)
             calls.append(CallDelta(
-                index if isinstance(index, int) else None, _fit(each.get('id')), _fit(function.get('name')), _fit(given)
+                index if isinstance(index, int) else None, fit(each.get('id')), fit(function.get('name')), fit(given)
             ))
     return tuple(calls)
 

@@ -10,7 +10,9 @@ from pace_ros.llm.tools.leak import LeakFilter
 
 
 class Heard:
-    """Lets only what may be said through: no leading blanks, no reasoning, no tool markup."""
+    """Lets only what may be said through: no leading blanks, no reasoning, no tool markup, nothing after a call, which
+    the model wrote without knowing the result.
+    """
 
     def __init__(self, names: Collection[str] = ()) -> None:
         """``names``: the tools the model may call."""
@@ -21,17 +23,19 @@ class Heard:
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """The calls so far, those that leaked into the text last."""
-        return (*self._calls.calls(), *self._leak.calls)
+        """The calls so far. A server may send one and leave it in the text, too: what it sent counts."""
+        return self._calls.calls() or tuple(self._leak.calls)
 
     def feed(self, delta: Delta) -> str:
         """Take the next delta and return what may be said of it."""
+        after = bool(self._calls.calls())
         self._calls.feed(delta.calls)
-        return self._informative(self._leak.feed(self._answer.feed(delta.text)))
+        return '' if after else self._informative(self._leak.feed(self._answer.feed(delta.text)))
 
     def flush(self) -> str:
         """Return what was held back in doubt, at the end of the stream."""
-        return self._informative(self._leak.feed(self._answer.flush()) + self._leak.flush())
+        rest = '' if self._calls.calls() else self._answer.flush()
+        return self._informative(self._leak.feed(rest) + self._leak.flush())
 
     def _informative(self, text: str) -> str:
         """After markup at the beginning, blanks are at the beginning again."""

@@ -166,14 +166,14 @@ class HedgedChat:
 
 
 async def _settles_within(request: InFlight, seconds: float) -> bool:
-    """Whether the request speaks or fails before it counts as late."""
+    """Whether the request speaks, calls a tool or fails before it counts as late."""
     with anyio.move_on_after(seconds):
         await request.settled()
-    return request.speaks or request.over
+    return request.speaks or request.calls or request.over
 
 
 def _decided(request: InFlight) -> bool:
-    """Whether the request has begun to answer, or called a tool."""
+    """Whether the request has begun to answer, or to call a tool."""
     return request.speaks or request.calls
 
 

@@ -26,6 +26,7 @@ class InFlight:
         self._over = False
         self._error: Exception | None = None
         self.pieces = 0
+        self.report.on_call = self._settled.set
         self._task = asyncio.get_running_loop().create_task(self._pump(stream), name='request')
         self._task.add_done_callback(self._end)  # it may be cancelled before its first step
 
@@ -46,11 +47,13 @@ class InFlight:
 
     @property
     def calls(self) -> bool:
-        """Whether it has ended with calls of tools."""
-        return self._over and bool(self.report.calls)
+        """Whether it has begun to call a tool, or ended with calls."""
+        return self.report.calling or (self._over and bool(self.report.calls))
 
     async def settled(self) -> bool:
-        """Wait for the first piece, or for the end if there is none; says whether there is a piece."""
+        """Wait for the first piece, for the beginning of a call, or for the end if there is neither; says whether there
+        is a piece.
+        """
         await self._settled.wait()
         return self._speaks
 

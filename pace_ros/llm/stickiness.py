@@ -6,7 +6,6 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 
 import httpx
 
@@ -36,15 +35,14 @@ def no_cookies() -> http.cookiejar.CookieJar:
 class Sticky:
     """Where an endpoint looks for the conversation.
 
-    ``headers`` and ``fields`` of the body (dotted) carry its identity; ``echo`` are response headers, ``cookies`` names
-    of cookies, whose last value goes back with the conversation's later requests. ``ends``: the endpoint keeps a place
-    for every conversation until it is told of the end.
+    ``headers`` and ``fields`` of the body (dotted) carry its identity; ``echo`` are response headers whose last value
+    goes back with the conversation's later requests. ``ends``: the endpoint keeps a place for every conversation until
+    it is told of the end.
     """
 
     headers: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
     echo: tuple[str, ...] = ()
-    cookies: tuple[str, ...] = ()
     ends: bool = False
 
 
@@ -55,13 +53,15 @@ class Sticky:
 #:   for a field of the body of that name (``vllm_router/routers/routing_logic.py``, release 0.1.5 and later); the name
 #:   is the deployment's choice, ``x-user-id`` that of its tutorials. Without it the least asked engine is taken.
 #: - sglang: ``x-smg-routing-key``, read by the policies manual and consistent_hashing of SGLang's router, and by any
-#:   policy with ``--routing-key-override`` (SMG documentation, Sticky Sessions and Routing Keys).
+#:   policy with ``--routing-key-override`` (SMG documentation, Sticky Sessions and Routing Keys); the field ``rid`` of
+#:   a body outranks it.
 #: - llm-d: ``x-session-token`` of a response names the pod, and the client echoes it; ``x-session-token-prefill`` where
-#:   prefill is apart (llm-d-router, README of session-affinity-scorer, algorithm encoded_endpoint_header; the header
-#:   alone in llm-d-inference-scheduler 0.2). Releases of llm-d-inference-scheduler between them use the cookie
-#:   ``llm-d-session``. For the algorithm session_id_header, which takes an identity: custom.
+#:   prefill is apart (llm-d-router, README of session-affinity-scorer, strategy encoded_endpoint_header). With 0.9 and
+#:   later; earlier ones set it when a stream's headers have gone. For the strategy session_id, which takes an identity
+#:   and came after 0.9: custom.
 #: - litellm: the proxy takes ``x-litellm-session-id`` for ``metadata.session_id`` (``litellm_pre_call_utils.py``,
-#:   ``get_chain_id_from_headers``, 1.98), by which ``optional_pre_call_checks: [session_affinity]`` pins a deployment.
+#:   ``get_chain_id_from_headers``, 1.98), by which ``optional_pre_call_checks: [session_affinity]`` pins a deployment;
+#:   ``x-litellm-trace-id`` outranks it.
 #: - dynamo: ``X-Dynamo-Session-ID``, kept to one worker by a frontend with ``--router-session-affinity-ttl-secs``
 #:   (Dynamo 1.3 and later, Maintain Session Affinity; identities of at most 256 bytes).
 PRESETS = {
@@ -69,7 +69,7 @@ PRESETS = {
     'gateway': Sticky(headers=('x-session-id',), ends=True),
     'vllm-production-stack': Sticky(headers=('x-user-id',)),
     'sglang': Sticky(headers=('x-smg-routing-key',)),
-    'llm-d': Sticky(echo=('x-session-token', 'x-session-token-prefill'), cookies=('llm-d-session',)),
+    'llm-d': Sticky(echo=('x-session-token', 'x-session-token-prefill')),
     'litellm': Sticky(headers=('x-litellm-session-id',)),
     'dynamo': Sticky(headers=('x-dynamo-session-id',)),
 }
@@ -88,7 +88,7 @@ class Stickiness:
 
     def __init__(self, preset: Callable[[], Sticky]) -> None:
         self._preset = preset
-        self._known: OrderedDict[str, dict[str, str]] = OrderedDict()  # tokens by header, or by cookie with a =
+        self._known: OrderedDict[str, dict[str, str]] = OrderedDict()  # tokens by header
 
     def __len__(self) -> int:
         """Conversations remembered."""
@@ -111,19 +111,14 @@ class Stickiness:
             marked = _with(marked, name.split('.'), conversation)
         headers = dict.fromkeys(preset.headers, conversation)
         headers |= {name: tokens[name] for name in preset.echo if name in tokens}
-        if kept := [f'{name}={tokens[f"{name}="]}' for name in preset.cookies if f'{name}=' in tokens]:
-            headers['cookie'] = '; '.join(kept)
         return headers, marked
 
     def heard(self, conversation: str, headers: httpx.Headers) -> None:
         """Keep the tokens of a response for the conversation's next request."""
-        tokens, preset = self._known.get(conversation), self._preset()
-        if tokens is None:
-            return
-        told = {name: headers.get(name, '') for name in preset.echo}
-        if preset.cookies:
-            told |= {f'{name}=': _cookie(headers, name) for name in preset.cookies}
-        tokens.update({name: value for name, value in told.items() if _is_sendable(value)})
+        tokens = self._known.get(conversation)
+        if tokens is not None:
+            told = {name: headers.get(name, '') for name in self._preset().echo}
+            tokens.update({name: value for name, value in told.items() if _is_sendable(value)})
 
     def forget(self, conversation: str) -> bool:
         """The conversation is over; says whether the endpoint keeps a place for it and wants to know."""
@@ -132,18 +127,6 @@ class Stickiness:
 
 def _is_sendable(value: str) -> bool:
     return 0 < len(value) <= LONGEST_TOKEN and value.isascii() and value.isprintable()
-
-
-def _cookie(headers: httpx.Headers, name: str) -> str:
-    """The last value a response gives to a cookie, empty for none."""
-    value = ''
-    for line in headers.get_list('set-cookie'):
-        try:
-            morsel = SimpleCookie(line).get(name)
-        except CookieError:
-            continue
-        value = morsel.coded_value if morsel is not None else value
-    return value
 
 
 def _with(body: Mapping[str, object], path: list[str], value: str) -> dict[str, object]:

@@ -114,6 +114,33 @@ async def test_a_filler_alone_is_spoken_to_its_end() -> None:
     assert await done == 'spoken'
 
 
+async def test_a_preamble_is_a_filler_from_when_it_is_known_to_be_one() -> None:
+    """The first of its sentences sounds already, the second waits, the third has no end; the answer begins the same."""
+    voice, _synthesizer, sink = mouth(hold=True)
+    cues: list[Content] = []
+    play = sink.play
+
+    async def noted(audio: Audio, turn_id: str, content: Content, begun: Callable[[], None]) -> None:
+        cues.append(content)
+        await play(audio, turn_id, content, begun)
+
+    sink.play = noted  # type: ignore[method-assign]
+    started: Started = []
+    speech = track(voice, started=started)
+    speech.feed('Sure. Let me see. One')
+    await until(lambda: sink.now == 'Sure.')
+    speech.preamble_ends()
+    speech.feed('Sure. It costs 12.')
+    speech.finish()
+    sink.go_on.set()
+    assert await speech.done() == 'spoken'
+    assert started == [
+        (Content.ANSWER, 'Sure.'), (Content.FILLER, 'Let me see.'), (Content.FILLER, 'One'),
+        (Content.ANSWER, 'Sure.'), (Content.ANSWER, 'It costs 12.'),
+    ]
+    assert cues == [content for content, _ in started]
+
+
 async def test_another_conversation_waits_for_the_sentence_being_spoken() -> None:
     voice, _synthesizer, sink = mouth(hold=True)
     mine, yours = track(voice, 'mine'), track(voice, 'yours')

@@ -238,13 +238,17 @@ class TestAnswer:
             pytest.param(chunk('', reasoning_content='Let me see.'), id='reasoning-content'),
             pytest.param(chunk(content=None, reasoning='Let me see.'), id='reasoning'),
             pytest.param(chunk('<think>Let me see.</think>\n\n'), id='think'),
-            pytest.param(chunk(tool_calls=[{'index': 0, 'function': {'name': 'f'}}]), id='tool-call'),
         ],
     )
     async def test_what_comes_before_the_answer_is_no_first_token(self, first: object) -> None:
         heard = await heard_of(Script([sse(first), 0.1, sse(chunk('Hello')), STOP]))
         assert (heard.pieces, heard.error) == (['Hello'], None)
         assert heard.report.ttft >= 0.09
+
+    async def test_what_follows_a_call_is_not_said(self) -> None:
+        call = chunk(tool_calls=[{'index': 0, 'function': {'name': 'f'}}])
+        heard = await heard_of(Script([sse(chunk('One moment.')), sse(call), sse(chunk(' It costs 12.')), STOP]))
+        assert (heard.pieces, heard.report.whole) == (['One moment.'], False)
 
     async def test_the_time_to_the_first_token_is_that_of_the_first(self) -> None:
         heard = await heard_of(Script([sse(chunk('Hello')), 0.4, sse(chunk(' there.')), STOP]))
@@ -453,6 +457,14 @@ class TestDeadlines:
         steps = [step for _ in range(12) for step in (0.05, sse(chunk('na')))]
         heard = await heard_of(Script([*steps, STOP]), inter_token_timeout=0.5, first_token_timeout=0.5)
         assert (heard.text, heard.error) == ('na' * 12, None)
+
+    async def test_a_call_that_leaks_slowly_after_a_preamble_is_in_time(self) -> None:
+        markup = '<tool_call>{"name": "f", "arguments": {"model": "Lark"}}</tool_call>'
+        steps = [step for at in range(0, len(markup), 6) for step in (0.05, sse(chunk(markup[at:at + 6])))]
+        heard = await heard_of(Script([sse(chunk('One moment.')), *steps, STOP]), inter_token_timeout=0.3)
+        assert len(steps) / 2 * 0.05 > 0.3
+        assert (heard.pieces, heard.error) == (['One moment.'], None)
+        assert [call.name for call in heard.report.calls] == ['f']
 
     async def test_a_slow_listener_is_not_the_servers_silence(self) -> None:
         script = Script([sse(chunk('a')), 0.25, sse(chunk('b')), STOP])

@@ -11,10 +11,10 @@ from pace_ros.language import count_tokens
 from pace_ros.llm import Completion, Message, estimated_tokens
 from pace_ros.llm.tools.call import ToolCall
 
-THE_CALLER_S = {'hedge', 'tokens_wasted', 'used'}
+THE_CALLER_S = {'hedge', 'tokens_wasted', 'used', 'on_call'}
 SPOKEN = Completion(attempts=2, ttft=1.5, sample=0.5, finish_reason='stop', tokens_in=11, tokens_out=3,
                     breaker_before='half-open', breaker_after='closed', hedge='second', tokens_wasted=7,
-                    calls=(ToolCall('1', 'price', '{}'),))
+                    calls=(ToolCall('1', 'price', '{}'),), calling=True)
 
 
 def test_taking_another_over_keeps_what_only_the_caller_knows() -> None:
@@ -61,6 +61,19 @@ def test_an_answer_is_whole_only_from_a_model_that_ended_by_itself_on_a_healthy_
     finish: str, before: str, after: str, whole: bool
 ) -> None:
     assert Completion(finish_reason=finish, breaker_before=before, breaker_after=after).whole is whole
+
+
+def test_an_answer_that_calls_a_tool_is_none() -> None:
+    ended = {'finish_reason': 'stop', 'breaker_before': 'closed', 'breaker_after': 'closed'}
+    assert not Completion(**ended, calls=(ToolCall('1', 'price', '{}'),)).whole  # type: ignore[arg-type]
+
+
+def test_the_beginning_of_a_call_is_told_once() -> None:
+    told: list[str] = []
+    report = Completion(on_call=lambda: told.append('calls'))
+    report.begin_call()
+    report.begin_call()
+    assert (report.calling, told) == (True, ['calls'])
 
 
 def test_a_new_one_is_not_whole_and_has_no_times() -> None:

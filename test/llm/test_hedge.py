@@ -35,6 +35,9 @@ from pace_ros.llm import (
     estimated_tokens,
 )
 from pace_ros.llm.errors import L2Refused, L2Timeout
+from pace_ros.llm.hedge import _settles_within
+from pace_ros.llm.in_flight import InFlight
+from pace_ros.llm.tools.offer import Offer
 
 pytestmark = pytest.mark.anyio
 
@@ -45,6 +48,10 @@ GUARD = 8.0  # s; a test that takes longer has failed
 LONG = 60.0  # s; longer than any test
 LATE = 20  # steps of the loop: too many to speak at once
 AT_ONCE, NEVER = 0.0, 1000.0  # s: first-token times after which every request is late, or none
+OFFER = Offer((), ('price',), may_call=True, first_token_by=math.inf, total_by=math.inf)
+_HEAD = {'index': 0, 'id': 'c1', 'type': 'function', 'function': {'name': 'price', 'arguments': ''}}
+STRUCTURED = sse(chunk(None, tool_calls=[_HEAD]))
+LEAKED = sse(chunk('<tool_call>{"name": "price", "arguments": {}}</tool_call>'))
 PARTS_OF_A_REQUEST = {'InFlight._pump', 'InFlight.settled'}
 
 
@@ -84,10 +91,10 @@ class Pair:
     clock: VirtualClock
     settings: Hedge
 
-    async def listen(self, heard: Heard | None = None) -> Heard:
+    async def listen(self, heard: Heard | None = None, *, offer: Offer | None = None) -> Heard:
         heard = heard or Heard()
         try:
-            async with contextlib.aclosing(self.chat.stream(HI, heard.report)) as pieces:
+            async with contextlib.aclosing(self.chat.stream(HI, heard.report, offer=offer)) as pieces:
                 async for piece in pieces:
                     heard.pieces.append(piece)
         except L2Error as error:
@@ -207,6 +214,33 @@ class TestWhetherToHedge:
             heard = await pair.listen()
             assert str(heard.error) == 'HTTP 404: mine'
             assert (heard.report.attempts, heard.report.hedge, pair.sent) == (1, '', (1, 0))
+
+    @pytest.mark.parametrize('begins', [STRUCTURED, LEAKED], ids=['structured', 'leaked'])
+    async def test_one_that_begins_to_call_is_not_late(self, begins: bytes) -> None:
+        async with hedging([Script([begins, STALL])]) as pair:
+            chat = pair.chat.first
+            async with InFlight(lambda report: chat.stream(HI, report, offer=OFFER), 0.0) as request:
+                assert await _settles_within(request, NEVER)
+                assert (request.speaks, request.over) == (False, False)
+
+    async def test_the_one_that_begins_to_call_wins(self) -> None:
+        gate = asyncio.Event()
+        calling = Script([STRUCTURED, gate, sse(chunk(finish='tool_calls'), '[DONE]')])
+        async with hedging([Script([STALL])], [calling]) as pair:
+            listening = asyncio.create_task(pair.listen(offer=OFFER))
+            await until(lambda: pair.left == (1, 0))
+            gate.set()
+            heard = await listening
+            assert (heard.pieces, heard.report.hedge) == ([], 'second')
+            assert [call.name for call in heard.report.calls] == ['price']
+
+    async def test_without_an_offer_a_call_is_no_answer(self) -> None:
+        gate = asyncio.Event()
+        async with hedging([Script([STRUCTURED, STALL])], [Script([gate, answer('two')])]) as pair:
+            listening = asyncio.create_task(pair.listen())
+            await until(lambda: pair.sent == (1, 1))
+            gate.set()
+            assert (await listening).pieces == ['two']
 
     @pytest.mark.parametrize(('percentile', 'delay'), [(1.0, 1.04), (50.0, 3.0), (75.0, 4.0), (95.0, 8.0),
                                                        (100.0, 9.0)])

@@ -126,6 +126,23 @@ async def test_an_empty_stream_is_settled_without_a_piece() -> None:
         assert await read(request) == ([], None)
 
 
+async def test_the_beginning_of_a_call_settles_it() -> None:
+    gate = asyncio.Event()
+
+    async def calling(report: Completion) -> AsyncGenerator[str, None]:
+        report.begin_call()
+        await gate.wait()
+        for piece in ():
+            yield piece
+
+    async with InFlight(calling, 0.0) as request:
+        assert not request.calls
+        assert not await request.settled()
+        assert (request.calls, request.speaks, request.over) == (True, False, False)
+        gate.set()
+        assert await read(request) == ([], None)
+
+
 @pytest.mark.parametrize('said', [[], ['Hel', 'lo']], ids=['at-once', 'after-pieces'])
 async def test_a_bug_in_the_stream_reaches_the_reader(said: list[str]) -> None:
     async def broken(_: Completion) -> AsyncGenerator[str, None]:

@@ -2,10 +2,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError, best_match
-from referencing import Registry
+from referencing import Registry, Resource
+from referencing.exceptions import Unresolvable
+from referencing.jsonschema import DRAFT202012
 
 from pace_ros.llm.tools.call import read_object
 
@@ -24,7 +27,12 @@ class ArgumentCheck:
             raise ValueError(f'is no JSON schema: {error.message}') from error
         if any(not reference.startswith('#') for reference in _references(schema)):
             raise ValueError("must not refer to another document by '$ref'")
+        _resolve(schema)
         self._validator = Draft202012Validator(schema, registry=Registry())
+        try:
+            self._validator.is_valid({})
+        except RecursionError as error:
+            raise ValueError("refers to itself without end by '$ref'") from error
 
     def read(self, text: str) -> Mapping[str, object]:
         """The arguments a model wrote. Raises ValueError with words fit for the model."""
@@ -34,6 +42,17 @@ class ArgumentCheck:
             where = '.'.join(str(step) for step in error.absolute_path)
             raise ValueError(f'{f"argument {where!r}: " if where else ""}{error.message[:LONGEST]}')
         return arguments
+
+
+def _resolve(schema: Mapping[str, object]) -> None:
+    """Raises ValueError for a reference to what is not there."""
+    resource: Resource[Any] = DRAFT202012.create_resource(schema)
+    resolver = Registry().with_resource('', resource).resolver('')
+    for reference in _references(schema):
+        try:
+            resolver.lookup(reference)
+        except Unresolvable as error:
+            raise ValueError(f"refers by '$ref' to {reference!r}, which is not there") from error
 
 
 def _references(schema: object) -> Iterator[str]:

@@ -5,6 +5,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pace_ros.llm.fit import fit
+
 UNREADABLE = 'unknown'  # how a call without a name is told back
 
 
@@ -60,7 +62,8 @@ def read_object(text: str) -> Mapping[str, object]:
         raise ValueError(  # noqa: TRY004  it is what the model wrote that is wrong
             f'the arguments must be a JSON object, not {text[:100]!r}'
         )
-    return value
+    fitted: dict[str, object] = json.loads(fit(json.dumps(value, ensure_ascii=False)))
+    return fitted
 
 
 def _no_constant(name: str) -> None:

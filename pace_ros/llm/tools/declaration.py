@@ -1,20 +1,25 @@
 """The file that declares the tools of the language model."""
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import urlsplit
 
+import httpx
 import yaml
 
+from pace_ros.llm.redaction import SHORTEST
 from pace_ros.llm.tools.arguments import ArgumentCheck
 from pace_ros.llm.tools.fields import Fields, ToolsError
 from pace_ros.llm.tools.http_tool import LOOPBACK, HttpRequest
 from pace_ros.llm.tools.template import places
 from pace_ros.llm.tools.tool import ToolSpec
 
+Value = TypeVar('Value')
 MOST_TOOLS = 32
 _NAME = re.compile(r'[A-Za-z_][A-Za-z0-9_-]{0,63}')
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -75,7 +80,7 @@ def _read(where: str, given: object, environment: Mapping[str, str]) -> Declared
         raise ToolsError(f'{where} must be a mapping.')
     if isinstance(given.get('name'), str):
         where = f'{where} ({given["name"]})'
-    if given.get('kind') not in kinds:
+    if not isinstance(given.get('kind'), str) or given['kind'] not in kinds:
         raise ToolsError(f"{where}, field 'kind' must be http or knowledge, not {given.get('kind')!r}.")
     read, known = kinds[given['kind']]
     return read(Fields(where, given, known), environment)
@@ -87,14 +92,28 @@ def _spec(
     name = fields.get('name', str)
     if not _NAME.fullmatch(name):
         raise fields.wrong('name', f'must be letters, digits, _ and -, not {name!r}')
+    description = _sendable(fields, 'description', fields.get('description', str)).strip()
+    if not description:
+        raise fields.wrong('description', 'must not be empty: the model knows the tool by it')
     try:
-        check = ArgumentCheck(parameters)
+        check = ArgumentCheck(_sendable(fields, 'parameters', parameters))
     except ValueError as error:
         raise fields.wrong('parameters', str(error)) from error
+    if effects and not live:
+        raise fields.wrong('live', "must be true with 'effects': an answer that tells of what was done is never cached")
     return ToolSpec(
-        name, fields.get('description', str).strip(), parameters, check,
+        name, description, parameters, check,
         timeout=fields.number('timeout', timeout, 0.05, 60.0), live=live, effects=effects,
     )
+
+
+def _sendable(fields: Fields, name: str, value: Value) -> Value:
+    """The value, if it can be sent as JSON."""
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise fields.wrong(name, f'cannot be sent as JSON: {error}') from error
+    return value
 
 
 def _knowledge(fields: Fields, _environment: Mapping[str, str]) -> Declared:
@@ -113,13 +132,18 @@ def _http(fields: Fields, environment: Mapping[str, str]) -> Declared:
     )
     header, prefix, secret = _secret(fields, environment)
     request = HttpRequest(
-        url=_url(fields), method=method, query=fields.get('query', dict, {}),
-        body=fields.get('body', dict) if 'body' in fields else None,
-        headers={str(key): str(value) for key, value in fields.get('headers', dict, {}).items()},
+        url=_url(fields), method=method, query=_sendable(fields, 'query', fields.get('query', dict, {})),
+        body=_sendable(fields, 'body', fields.get('body', dict)) if 'body' in fields else None,
+        headers=_headers(fields),
         secret_header=header, secret_prefix=prefix, secret=secret, answer=fields.get('answer', str, ''),
         max_bytes=int(fields.number('max_bytes', 65536, 1, 1 << 20)),
     )
-    known = {'locale', *spec.parameters.get('properties', {})}  # type: ignore[misc]
+    given = spec.parameters.get('properties', {})
+    if 'locale' in given:  # type: ignore[operator]
+        raise fields.wrong('parameters', "must not have 'locale', which is always the visitor's")
+    if '?' in request.url and request.query:
+        raise fields.wrong('url', "must not have a ? where there is a 'query'")
+    known = {'locale', *given}  # type: ignore[misc]
     for part in ('url', 'query', 'body'):
         for place in places(getattr(request, part)):
             if place not in known:
@@ -129,10 +153,13 @@ def _http(fields: Fields, environment: Mapping[str, str]) -> Declared:
 
 def _url(fields: Fields) -> str:
     url = fields.get('url', str)
+    if not url.isprintable() or ' ' in url:
+        raise fields.wrong('url', f'must not hold blanks or control characters: {url!r}')
     try:
         parts = urlsplit(url)
-        host = parts.hostname
-    except ValueError as error:
+        host, _ = parts.hostname, parts.port
+        httpx.URL(url)
+    except (ValueError, httpx.InvalidURL) as error:
         raise fields.wrong('url', f'is no URL: {error}') from error
     if parts.scheme not in ('http', 'https') or not host:
         raise fields.wrong('url', f'must begin with https://, not {url!r}')
@@ -143,6 +170,17 @@ def _url(fields: Fields) -> str:
     if parts.scheme == 'http' and host not in LOOPBACK and not fields.get('allow_plain_http', bool, False):
         raise fields.wrong('url', f"must be https outside this machine, not {url!r}, unless 'allow_plain_http' is set")
     return str(url)
+
+
+def _headers(fields: Fields) -> dict[str, str]:
+    headers = {}
+    for name, value in fields.get('headers', dict, {}).items():
+        if not isinstance(name, str) or not _HEADER.fullmatch(name):
+            raise fields.wrong('headers', f'has what is no name of a header: {name!r}')
+        if not isinstance(value, str | int | float) or not str(value).isascii() or not str(value).isprintable():
+            raise fields.wrong('headers', f'must give {name} printable ASCII, not {value!r}')
+        headers[name] = str(value)
+    return headers
 
 
 def _secret(fields: Fields, environment: Mapping[str, str]) -> tuple[str, str, str]:
@@ -158,4 +196,6 @@ def _secret(fields: Fields, environment: Mapping[str, str]) -> tuple[str, str, s
         raise inner.wrong('env', f'names {variable}, which is not set in the environment')
     if not (prefix + value).isascii() or not (prefix + value).isprintable():
         raise inner.wrong('env', f'names {variable}, which must be printable ASCII')
+    if len(value) < SHORTEST:
+        raise inner.wrong('env', f'names {variable}, which is too short to be kept secret: under {SHORTEST} characters')
     return header, prefix, value

@@ -15,6 +15,10 @@ from pace_ros.llm.tools.tool import ToolFailed, ToolResult, ToolSpec
 
 LOOPBACK = ('127.0.0.1', 'localhost', '::1')
 MAX_CHARS = 4000  # of a result that the model is given
+_UNSENT = (  # errors before anything was sent
+    httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol, httpx.LocalProtocolError,
+    httpx.ProxyError, httpx.InvalidURL,
+)
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ class HttpTool:
     async def call(self, arguments: Mapping[str, object], locale: str) -> ToolResult:
         """Ask the server. Raises ToolFailed."""
         request = self._request
-        given = {'locale': locale, **arguments}
+        given = {**arguments, 'locale': locale}
         query = {key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
                  for key, value in cast(Mapping[str, object], filled(request.query, given)).items()}
         body = filled(request.body, given)
@@ -77,9 +81,10 @@ class HttpTool:
                 self._check(response)
                 content = await self._read(response)
         except httpx.TimeoutException as error:
-            raise ToolFailed('the service did not answer in time') from error
+            raise ToolFailed('the service did not answer in time', sent=not isinstance(error, _UNSENT)) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise ToolFailed(f'the service cannot be reached ({type(error).__name__})') from error
+            problem = f'the service cannot be reached ({type(error).__name__})'
+            raise ToolFailed(problem, sent=not isinstance(error, _UNSENT)) from error
         return ToolResult(self._redaction.text(self._answer_in(content))[:MAX_CHARS])
 
     def _check(self, response: httpx.Response) -> None:
@@ -88,14 +93,14 @@ class HttpTool:
         if response.status_code == httpx.codes.NOT_FOUND:
             raise ToolFailed('the service knows nothing by these arguments (HTTP 404)')
         if not response.is_success:
-            raise ToolFailed(f'the service answered HTTP {response.status_code}')
+            raise ToolFailed(f'the service answered HTTP {response.status_code}', sent=response.is_server_error)
 
     async def _read(self, response: httpx.Response) -> bytes:
         content = b''
         async for part in response.aiter_bytes():
             content += part
             if len(content) > self._request.max_bytes:
-                raise ToolFailed('the service answered with more than can be read')
+                raise ToolFailed('the service answered with more than can be read', sent=True)
         return content
 
     def _answer_in(self, content: bytes) -> str:
@@ -107,10 +112,10 @@ class HttpTool:
         try:
             value = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise ToolFailed('the service did not answer in JSON') from error
+            raise ToolFailed('the service did not answer in JSON', sent=True) from error
         for step in path.split('.'):
             try:
                 value = value[int(step)] if isinstance(value, list) else value[step]
             except (KeyError, IndexError, TypeError, ValueError) as error:
-                raise ToolFailed(f'the service gave no {path!r}') from error
+                raise ToolFailed(f'the service gave no {path!r}', sent=True) from error
         return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -3,13 +3,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent import futures
 
 from pace_ros.embedding import DegenerateText, Embedder
 from pace_ros.llm.tools.tool import ToolResult, ToolSpec
 from pace_ros.retrieval import KnowledgeStore, RetrievalHit
 
 LONGEST_QUERY = 500  # characters
+LONGEST_END = 2.0  # s
 NOTHING = 'Nothing was found. Do not make anything up.'
 
 
@@ -24,16 +25,21 @@ class KnowledgeTool:
         self._knowledge = knowledge
         self._top_k = top_k
         self._floor = floor
-        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix='knowledge tool')
+        self._worker = futures.ThreadPoolExecutor(max_workers=1, thread_name_prefix='knowledge tool')
+        self._searches: set[futures.Future[list[RetrievalHit]]] = set()
 
     async def aclose(self) -> None:
-        """End the worker thread after what it is doing."""
-        await asyncio.to_thread(self._worker.shutdown, wait=True, cancel_futures=True)
+        """End the worker thread after what it is doing, which is waited for no longer than ``LONGEST_END``."""
+        self._worker.shutdown(wait=False, cancel_futures=True)
+        await asyncio.to_thread(futures.wait, list(self._searches), LONGEST_END)
 
     async def call(self, arguments: Mapping[str, object], locale: str) -> ToolResult:
         """Search; what is found is told one entry a line."""
         query = str(arguments.get('query', ''))[:LONGEST_QUERY]
-        hits = await asyncio.get_running_loop().run_in_executor(self._worker, self._search, query)
+        search = self._worker.submit(self._search, query)
+        self._searches.add(search)
+        search.add_done_callback(self._searches.discard)
+        hits = await asyncio.wrap_future(search)
         if not hits:
             return ToolResult(NOTHING)
         return ToolResult('\n'.join(f'- {hit.entry.text(locale)}' for hit in hits), tuple(hits))

@@ -2,44 +2,66 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import html
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
-from pace_ros.llm.tools.call import ToolCall
+from pace_ros.llm.fit import fit
+from pace_ros.llm.tools.call import ToolCall, is_object
 
-_NAMES = ('name', 'tool', 'tool_name', 'function')
-_ARGUMENTS = ('arguments', 'parameters', 'args', 'input', 'tool_input')
+_NAMES = ('name', 'tool', 'tool_name', 'function', 'action')
+_ARGUMENTS = ('arguments', 'parameters', 'args', 'input', 'tool_input', 'action_input')
+_WRAPPERS = ('tool_calls', 'function_call', 'tool_call', 'function')
+_BESIDE_A_NAME = {'name', 'type', 'id', 'index'}  # keys of a call without arguments
+_LEAD = r'<(?:[\w-]+:|｜\w+｜)?'  # the namespace of a tag
+_LEAVE = r'</(?:[\w-]+:|｜\w+｜)?'
 _FUNCTION = re.compile(
-    r'<(?:function|invoke)\s*(?:=|\s+name=)\s*"?([\w.:-]+)"?\s*>(.*?)(?:</(?:function|invoke)>|\Z)', re.S
+    rf'{_LEAD}(?:function|invoke|tool_call)\s*(?:=|\s+name=)\s*"?([\w.:-]+)"?\s*>(.*?)'
+    rf'(?:{_LEAVE}(?:function|invoke|tool_call)>|\Z)', re.S
 )
 _PARAMETER = re.compile(
-    r'<parameter\s*(?:=|\s+name=)\s*"?([\w.-]+)"?[^>]*>\n?(.*?)\n?(?:</parameter>|(?=<parameter)|\Z)', re.S
+    rf'{_LEAD}param(?:eter)?\s*(?:=|\s+name=)\s*"?([\w.-]+)"?[^>]*>\n?(.*?)\n?'
+    rf'(?:{_LEAVE}param(?:eter)?>|(?={_LEAD}param)|\Z)', re.S
 )
 _ARG_PAIR = re.compile(r'<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>', re.S)
 _NAMED = re.compile(
-    r'(?<![\w.-])(?:functions\.)?([A-Za-z_][\w.-]{0,63}?)(?::\d+)?\s{0,9}(?:\[ARGS\]|<[^>]{0,64}>|```(?:json)?)?\s{0,9}(?=\{)'
+    r'(?<![\w.-])(?:functions\.)?([A-Za-z_][\w.-]{0,63}?)(?::\d+)?\s{0,9}'
+    r'(?:(?:\[CALL_ID\]\w{1,40})?\[ARGS\]|<[^>]{0,64}>|```(?:json)?|:|Action Input:)?\s{0,9}(?=\{)'
 )
+_GEMMA = re.compile(r'\bcall:([\w.-]+)\{(.*?)\}(?=<|\Z)', re.S)
+_GEMMA_PAIR = re.compile(r'(\w+):(?:(<escape>|<\|"\|>)(.*?)\2|([^,{}<]+))', re.S)
 _RECIPIENT = re.compile(r'to=(?:functions\.)?([\w.-]+)')
+_BRACKET = re.compile(r'[\[{]')
 _DECODER = json.JSONDecoder()
+MOST_FAILED = 32  # brackets at which no JSON begins, after which no more is looked for
 
 
 def read_calls(text: str, names: Collection[str]) -> tuple[ToolCall, ...]:
     """The calls in a piece of markup, in order, none where it is not well formed. ``names``: the tools there are.
 
     Understood: JSON objects with a name and arguments, alone or in lists; a name before a JSON object; XML-like
-    functions with parameters; Python calls with literal arguments.
+    functions with parameters; Gemma's pairs; Python calls with literal arguments.
     """
-    for read, sure in ((_in_xml, True), (_in_pairs, True), (_in_json, True), (_after_name, False), (_in_python, False)):
-        calls = tuple(ToolCall('', name, given, leaked=True) for name, given in read(text) if sure or name in names)
+    if '&lt;' in text:
+        text = html.unescape(text)
+    readers = (
+        (_in_xml, True), (_in_pairs, True), (lambda text: _in_json(text, names), True), (_in_gemma, True),
+        (_after_name, False), (lambda text: _in_python(text, names), False),
+    )
+    for read, sure in readers:
+        calls = tuple(
+            ToolCall('', fit(name), fit(given), leaked=True) for name, given in read(text) if sure or name in names
+        )
         if calls:
             return calls
     return ()
 
 
-def is_call(value: object) -> bool:
+def is_call(value: object, names: Collection[str]) -> bool:
     """Whether a JSON value is a call, or a list of calls."""
-    return bool(list(_calls_in(value)))
+    return bool(list(_calls_in(value, names)))
 
 
 def _in_xml(text: str) -> Iterator[tuple[str, str]]:
@@ -58,34 +80,49 @@ def _in_pairs(text: str) -> Iterator[tuple[str, str]]:
         yield name.group(), json.dumps({key.strip(): _literal(value) for key, value in pairs}, ensure_ascii=False)
 
 
-def _in_json(text: str) -> Iterator[tuple[str, str]]:
+def _in_json(text: str, names: Collection[str]) -> Iterator[tuple[str, str]]:
     """All calls among the JSON values that begin at a bracket."""
-    position = 0
-    while match := re.compile(r'[\[{]').search(text, position):
+    position = failed = 0
+    while failed < MOST_FAILED and (match := _BRACKET.search(text, position)):
         try:
             value, position = _DECODER.raw_decode(text, match.start())
         except (ValueError, RecursionError):
-            position = match.end()
+            position, failed = match.end(), failed + 1
             continue
-        yield from _calls_in(value)
+        yield from _calls_in(value, names)
 
 
-def _calls_in(value: object) -> Iterator[tuple[str, str]]:
+def _calls_in(value: object, names: Collection[str]) -> Iterator[tuple[str, str]]:
     if isinstance(value, list):
         for each in value:
-            yield from _calls_in(each)
-    if not isinstance(value, dict):
-        return
-    if isinstance(value.get('tool_calls'), list):
-        yield from _calls_in(value['tool_calls'])
-        return
-    if isinstance(value.get('function'), dict):
-        yield from _calls_in(value['function'])
-        return
-    name = next((value[key] for key in _NAMES if isinstance(value.get(key), str)), '')
-    given = [value[key] for key in _ARGUMENTS if isinstance(value.get(key), dict | str)]
-    if name and given:
-        yield name, given[0] if isinstance(given[0], str) else json.dumps(given[0], ensure_ascii=False)
+            yield from _calls_in(each, names)
+    elif isinstance(value, dict):
+        wrapped = next((value[key] for key in _WRAPPERS if isinstance(value.get(key), list | dict)), None)
+        call = _call_in(value, names)
+        if wrapped is not None:
+            yield from _calls_in(wrapped, names)
+        elif call is not None:
+            yield call
+
+
+def _call_in(value: Mapping[str, object], names: Collection[str]) -> tuple[str, str] | None:
+    """The call in an object: in words that a row of data may have, too, only that of a tool that is there."""
+    for name, given in value.items():
+        if len(value) == 1 and name in names and isinstance(given, dict):
+            return name, json.dumps(given, ensure_ascii=False)
+    name = next((each for key in _NAMES if isinstance(each := value.get(key), str)), '')
+    given = next((each for key in _ARGUMENTS if isinstance(each := value.get(key), dict | str)), None)
+    if name and isinstance(given, dict):
+        return name, json.dumps(given, ensure_ascii=False)
+    if name and isinstance(given, str) and (name in names or is_object(given)):
+        return name, given
+    return (name, '{}') if name in names and _BESIDE_A_NAME.issuperset(value) else None
+
+
+def _in_gemma(text: str) -> Iterator[tuple[str, str]]:
+    for name, body in _GEMMA.findall(text):
+        arguments = {key: given if quote else _literal(bare) for key, quote, given, bare in _GEMMA_PAIR.findall(body)}
+        yield name, json.dumps(arguments, ensure_ascii=False)
 
 
 def _after_name(text: str) -> Iterator[tuple[str, str]]:
@@ -103,8 +140,9 @@ def _after_name(text: str) -> Iterator[tuple[str, str]]:
             yield name, json.dumps(value, ensure_ascii=False)
 
 
-def _in_python(text: str) -> Iterator[tuple[str, str]]:
-    code = re.sub(r'<\|[^|]*\|>|```\w*|\[/?\w*TOOL\w*\]', '', text).strip()
+def _in_python(text: str, names: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Calls as Python, or objects as Python writes them."""
+    code = re.sub(r'</?[|｜]?\w+[|｜]?>|```\w*|\[/?\w*TOOL\w*\]', '', text).strip()
     try:
         body = ast.parse(code).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -114,6 +152,9 @@ def _in_python(text: str) -> Iterator[tuple[str, str]]:
             value = statement.value
             for each in value.elts if isinstance(value, ast.List) else [value]:
                 yield from _python_call(each)
+                if isinstance(each, ast.Dict):
+                    with contextlib.suppress(ValueError, TypeError):
+                        yield from _calls_in(ast.literal_eval(each), names)
 
 
 def _python_call(node: ast.expr) -> Iterator[tuple[str, str]]:

@@ -1,96 +1,90 @@
-"""The markup in which models write tool calls: how it begins, and what ends it."""
+"""The marks that models write around tool calls: names in brackets, whose words say what they are."""
 from __future__ import annotations
 
 import re
 import string
 from dataclasses import dataclass
+from enum import Enum
 
-_KEYS = ('name', 'tool', 'tool_name', 'function', 'arguments', 'parameters', 'type', 'tool_calls')
-_TO_THE_END = ('<|eom_id|>', '<|eot_id|>', '<|im_end|>', '</s>')
-_HARMONY = ('<|call|>', '<|end|>', '<|start|>')
-_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)  # keeps every character in its place
-_SPECIAL = re.compile(r'<[|｜][^|｜<>\s]{0,60}[|｜]>')
-_SPECIAL_BEGUN = re.compile(r'<[|｜][^|｜<>\s]{0,60}[|｜]?')
-_JSON_KEY = re.compile(r'\{\s*"(?:' + '|'.join(_KEYS) + r')"\s*:')
+_SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+_CALL = re.compile(
+    r'(?<![a-z0-9])(?:tools?(?:calls?)?|functions?(?:calls?)?|invoke|parameters?|arg_key|arg_value)(?![a-z0-9])'
+)
+_TOKEN_OF_CALL = re.compile(r'(?<![a-z0-9])(?:action|plugin|python_tag)(?![a-z0-9])')
+_BRACKET_OF_CALL = re.compile(r'(?:\w+_)?tool_?(?:calls?|requests?|results?|outputs?|use)|available_tools')
+_RESULT = re.compile(r'(?:response|result|output|observation)s?(?![a-z0-9])')
+_END = re.compile(r'^[|｜]?/|(?<![a-z0-9])(?:end|suffix)(?![a-z0-9])|^[^|｜].*[|｜]$')
+_SPECIAL = re.compile(r'[|｜].*[|｜]')
+
+
+class Kind(Enum):
+    """What begins at a place: a call, from where on nothing is said; an aside that is not said up to its end, as a
+    result the model made up; a mark that alone is not said; or what cannot be told before more is seen.
+    """
+
+    CALL = 'call'
+    ASIDE = 'aside'
+    MARK = 'mark'
+    WAIT = 'wait'
 
 
 @dataclass(frozen=True)
-class Markup:
-    """A kind of markup: nothing from ``opener`` to the first of ``closers`` is for a visitor's ears; without one of
-    those, nothing to the end of the answer. No closers: the opener alone. ``asks``: there is a call in it.
-    """
+class Found:
+    """``length`` characters of it have been read; an aside goes on to the end of ``closer``."""
 
-    opener: str
-    closers: tuple[str, ...]
-    asks: bool = True
+    kind: Kind
+    length: int = 0
+    closer: re.Pattern[str] | None = None
 
 
-MARKUPS = (
-    Markup('<tool_call>', ('</tool_call>',)),
-    Markup('<tool_calls>', ('</tool_calls>',)),
-    Markup('<toolcall>', ('</toolcall>',)),
-    Markup('<minimax:tool_call>', ('</minimax:tool_call>',)),
-    Markup('<function_call>', ('</function_call>',)),
-    Markup('<function_calls>', ('</function_calls>',)),
-    Markup('<function=', ('</function>',)),
-    Markup('<invoke name=', ('</invoke>',)),
-    Markup('<tool_response>', ('</tool_response>',), asks=False),
-    Markup('<|tool_call>', ('<tool_call|>',)),
-    Markup('<|tool_call|>', ('<|/tool_call|>', '<|end_tool_call|>', *_TO_THE_END)),
-    Markup('<|tool_calls_section_begin|>', ('<|tool_calls_section_end|>',)),
-    Markup('<｜tool▁calls▁begin｜>', ('<｜tool▁calls▁end｜>',)),
-    Markup('<|start_action|>', ('<|end_action|>',)),
-    Markup('<|python_tag|>', _TO_THE_END),
-    Markup('<|channel|>commentary to=', _HARMONY),
-    Markup('<|channel|>commentary', _HARMONY, asks=False),
-    Markup('<|channel|>analysis', _HARMONY, asks=False),
-    Markup('<|channel|>final<|message|>', ()),
-    Markup('<|start|>assistant', ()),
-    Markup('[tool_calls]', _TO_THE_END),
-    Markup('[tool_call]', ('[/tool_call]', *_TO_THE_END)),
-    Markup('```tool_code', ('```',)),
-    Markup('```tool_call', ('```',)),
-    Markup('```tool_outputs', ('```',), asks=False),
-    *(Markup(closer, ()) for closer in (
-        '</tool_call>', '</tool_calls>', '</function>', '</function_call>', '</function_calls>', '</invoke>',
-        '</tool_response>',
-    )),
-)
+CALL, WAIT = Found(Kind.CALL), Found(Kind.WAIT)
 
 
-def lowered(text: str) -> str:
-    """The text with small Latin letters, each where it was."""
-    return text.translate(_LOWER)
+def in_tag(match: re.Match[str]) -> Found | None:
+    """What ``<name`` and the next character are: tags as in XML, and special tokens, with thin or wide bars."""
+    name, last = match['name'].translate(_SMALL), match['last']
+    special = last == '>' and _SPECIAL.fullmatch(name)
+    length = match.end() if last == '>' else match.start('last')
+    if not (_CALL.search(name) or (special and _TOKEN_OF_CALL.search(name))):
+        return Found(Kind.MARK, length) if special else None
+    if _END.search(name):
+        return Found(Kind.MARK, length)
+    if _RESULT.search(name):
+        core = re.escape(name.strip('|｜').replace('begin', 'end').replace('start', 'end'))
+        return Found(Kind.ASIDE, length, re.compile(rf'<[/|｜]{{0,2}}{core}[|｜]?\s?>', re.IGNORECASE))
+    return CALL
 
 
-def markup_at(text: str, markups: tuple[Markup, ...]) -> Markup | bool | None:
-    """The markup that a text begins with, None where it begins with none, True where more of it must be seen."""
-    lower = lowered(text)
-    found = max((each for each in markups if lower.startswith(each.opener)), key=lambda each: len(each.opener),
-                default=None)
-    longer = any(each.opener.startswith(lower) for each in markups if len(each.opener) > len(lower))
-    if longer:
-        return True
-    if found is not None:
-        return found
-    special = _SPECIAL.match(text)
-    if special:
-        return Markup(special.group(), ())
-    begun = _SPECIAL_BEGUN.fullmatch(text)
-    return True if begun or text == '<' else None
+def in_square_brackets(match: re.Match[str]) -> Found | None:
+    """What ``[NAME]`` is."""
+    name = match['name'].translate(_SMALL)
+    if match['name'] in ('ARGS', 'CALL_ID'):
+        return CALL
+    core = name.lstrip('/').removeprefix('end_')
+    if not _BRACKET_OF_CALL.fullmatch(core):
+        return None
+    if core != name:
+        return Found(Kind.MARK, match.end())
+    if _RESULT.search(name):
+        return Found(Kind.ASIDE, match.end(), re.compile(rf'\[(?:/|END_){re.escape(name)}\]', re.IGNORECASE))
+    return CALL
 
 
-def json_at(text: str) -> bool | None:
-    """Whether a text begins with a JSON object, or a list of them, as calls have; None where more must be seen."""
-    body = text[1:].lstrip() if text.startswith('[') else text
-    if _JSON_KEY.match(body):
-        return True
-    return None if not body or _JSON_BEGUN.fullmatch(body) else False
+def in_header(match: re.Match[str]) -> Found:
+    """What the head of a Harmony message says of its body."""
+    head = match.group()
+    if head.endswith('to='):
+        return CALL
+    if 'analysis' in head or 'commentary' in head:
+        return Found(Kind.ASIDE, match.end(), re.compile(
+            r'<\|(?:end|call|return)\|>|(?=<\|(?:start|channel)\|>)'
+        ))
+    return Found(Kind.MARK, match.end())
 
 
-def _prefixes(word: str) -> str:
-    """A pattern for every proper beginning of a word."""
-    return '|'.join(re.escape(word[:length]) for length in range(len(word), -1, -1))
-
-
-_JSON_BEGUN = re.compile(r'\{\s*(?:"(?:' + '|'.join(_prefixes(f'{key}"') for key in _KEYS) + r')\s*)?')
+def in_fence(language: str, length: int) -> Found | None:
+    """What the language of a fence says of its body."""
+    name = language.translate(_SMALL)
+    if not _CALL.search(name):
+        return None
+    return Found(Kind.ASIDE, length, re.compile('```')) if _RESULT.search(name) else CALL

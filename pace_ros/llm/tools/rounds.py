@@ -4,7 +4,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import AsyncGenerator, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from pace_ros.clock import Clock
 from pace_ros.config_levels import L2
@@ -14,7 +14,7 @@ from pace_ros.llm.completion import Completion, Said, estimated_tokens
 from pace_ros.llm.errors import L2Error, L2Malformed, L2Timeout
 from pace_ros.llm.tools.call import ToolCall, answered, asked_for
 from pace_ros.llm.tools.offer import Offer
-from pace_ros.llm.tools.toolbox import Toolbox
+from pace_ros.llm.tools.toolbox import Done, Toolbox
 
 
 class PreambleEnd(str):
@@ -36,6 +36,7 @@ class _Turn:
     total_by: float
     first_token_by: float
     tool_seconds: float
+    done: Done = field(default_factory=dict)
 
 
 class ToolRounds:
@@ -79,14 +80,14 @@ class ToolRounds:
                 async for piece in pieces:
                     said = True
                     yield piece
-            if not one.calls or not may_call:
-                if one.calls and not said:
-                    raise L2Malformed('the model called a tool instead of answering')
+            if not one.calls:
                 return
             if said:
                 yield PreambleEnd('\n')
                 report.ttft = math.nan
                 turn.first_token_by = self._clock.monotonic() + config.first_token_timeout
+            if not may_call:
+                raise L2Malformed('the model called a tool instead of answering')
             await self._call(turn, one, number)
 
     async def _round(
@@ -124,7 +125,9 @@ class ToolRounds:
             raise L2Timeout('no time for a tool')
         used.rounds, used.acted = number, used.acted or acts
         used.live = tuple(dict.fromkeys((*used.live, *self._toolbox.live(calls))))
-        outcomes = await self._toolbox.run(calls, locale=turn.locale, number=number, seconds=seconds)
+        outcomes = await self._toolbox.run(
+            calls, locale=turn.locale, number=number, seconds=seconds, done=turn.done
+        )
         turn.tool_seconds -= self._clock.monotonic() - now
         turn.talk.append(asked_for('', calls))
         for call, outcome in zip(calls, outcomes, strict=True):

@@ -10,7 +10,13 @@ from pace_ros.retrieval import RetrievalHit
 
 
 class ToolFailed(RuntimeError):
-    """A call came to nothing; the message is a short sentence for the model."""
+    """A call came to nothing; the message is a short sentence for the model. ``sent``: what it asks for had been sent,
+    and may have been done all the same.
+    """
+
+    def __init__(self, message: str, *, sent: bool = False) -> None:
+        super().__init__(message)
+        self.sent = sent
 
 
 @dataclass(frozen=True)

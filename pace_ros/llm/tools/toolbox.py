@@ -1,21 +1,26 @@
 """Runs the calls of one round, each within its deadline, and tells what came of them in words."""
 from __future__ import annotations
 
+import json
 import logging
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import anyio
 
 from pace_ros.clock import Clock
-from pace_ros.llm.tools.call import ToolCall
-from pace_ros.llm.tools.tool import Tool, ToolFailed
+from pace_ros.llm.fit import fit
+from pace_ros.llm.tools.call import ToolCall, read_object
+from pace_ros.llm.tools.tool import Tool, ToolFailed, ToolResult
 from pace_ros.retrieval import RetrievalHit
 from pace_ros.turn import ToolUse
 
 log = logging.getLogger(__name__)
 MOST_AT_ONCE = 8  # calls of one round
-LOOK_ALIKE = '<|'  # begins a special token of most models, which no result may bring into the prompt
+# Begins a special token or a tag of most models' templates, which no result may bring into the prompt.
+_LOOK_ALIKE = re.compile(r'<(?=[|｜/A-Za-z])|\[(?=/?[A-Z_]{3})')
+_UNSURE = 'it is not known whether it was done; do not call it again'
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,9 @@ class Outcome:
     text: str
     use: ToolUse
     hits: tuple[RetrievalHit, ...] = ()
+
+
+Done = dict[tuple[str, str], Outcome]  # calls of tools with effects, by name and arguments
 
 
 @dataclass
@@ -57,47 +65,71 @@ class Toolbox:
         known = {call.name: self._by_name[call.name] for call in calls if call.name in self._by_name}
         return tuple(name for name, tool in known.items() if tool.spec.live)
 
-    async def run(self, calls: Sequence[ToolCall], *, locale: str, number: int, seconds: float) -> list[Outcome]:
+    async def run(
+        self, calls: Sequence[ToolCall], *, locale: str, number: int, seconds: float, done: Done | None = None
+    ) -> list[Outcome]:
         """Run the calls of round ``number`` together, within ``seconds``; the outcomes are in the order of the calls.
 
-        Cancelling it ends what runs.
+        A tool with effects is called once with the same arguments: another call of this round, or one that is in
+        ``done``, which is added to, is told what came of the first. Cancelling it ends what runs.
         """
-        outcomes: list[Outcome | None] = [None] * len(calls)
+        done = {} if done is None else done
+        outcomes: dict[int, Outcome] = {}
+        once = [self._once(call) for call in calls]
 
         async def run_one(place: int, call: ToolCall) -> None:
             outcomes[place] = await self._run_one(call, locale, number, seconds, place)
 
         async with anyio.create_task_group() as group:
             for place, call in enumerate(calls):
-                group.start_soon(run_one, place, call, name=f'tool {call.name}')
-        return [outcome for outcome in outcomes if outcome is not None]
+                if once[place] is None or (once[place] not in done and once[place] not in once[:place]):
+                    group.start_soon(run_one, place, call, name=f'tool {call.name}')
+        firsts = {**done, **{key: outcomes[place] for place, key in enumerate(once) if key and place in outcomes}}
+        for place, key in enumerate(once):
+            if key is not None and place < MOST_AT_ONCE:
+                done.setdefault(key, firsts[key])
+            if key is not None and place not in outcomes:
+                first = firsts[key]
+                outcomes[place] = replace(first, use=replace(first.use, round=number, seconds=0.0))
+        return [outcomes[place] for place in range(len(calls))]
 
     async def aclose(self) -> None:
         """Close every tool."""
         for tool in self.tools:
             await tool.aclose()
 
+    def _once(self, call: ToolCall) -> tuple[str, str] | None:
+        """What makes a call the same as another, None for one that may be made again."""
+        if not self.has_effects([call]):
+            return None
+        try:
+            return call.name, json.dumps(read_object(call.arguments), sort_keys=True)
+        except ValueError:
+            return None
+
     async def _run_one(self, call: ToolCall, locale: str, number: int, seconds: float, place: int) -> Outcome:
-        begin, error, timeout = self.clock.monotonic(), '', seconds
-        hits: tuple[RetrievalHit, ...] = ()
+        begin, error, sent = self.clock.monotonic(), '', False
+        result = ToolResult('')
         try:
             tool = self._tool_of(call, place)
             arguments = tool.spec.check.read(call.arguments)
-            timeout = min(seconds, tool.spec.timeout)
-            with anyio.fail_after(timeout):
+            seconds = min(seconds, tool.spec.timeout)
+            with anyio.fail_after(seconds):
                 result = await tool.call(arguments, locale)
-            text, hits = result.text.replace(LOOK_ALIKE, '< |') or 'The result is empty.', result.hits
-        except (ToolFailed, ValueError) as problem:
+        except ToolFailed as problem:
+            error, sent = str(problem), problem.sent
+        except ValueError as problem:
             error = str(problem)
         except TimeoutError:
-            error = f'no result within {timeout:.1f} s'
+            error, sent = f'no result within {seconds:.1f} s', True
         except Exception as problem:
             log.exception('tool %s failed', call.name)
-            error = f'it failed ({type(problem).__name__})'
-        if error:
-            text = f'Error: {error}.'
-        elapsed = self.clock.monotonic() - begin
-        return Outcome(text, ToolUse(call.name, number, elapsed, error, leaked=call.leaked), hits)
+            error, sent = f'it failed ({type(problem).__name__})', True
+        if sent and self.has_effects([call]):
+            error = f'{error}; {_UNSURE}'
+        text = f'Error: {error}.' if error else result.text or 'The result is empty.'
+        use = ToolUse(call.name, number, self.clock.monotonic() - begin, fit(error), leaked=call.leaked)
+        return Outcome(_LOOK_ALIKE.sub(r'\g<0> ', fit(text)), use, result.hits)
 
     def _tool_of(self, call: ToolCall, place: int) -> Tool:
         if place >= MOST_AT_ONCE:

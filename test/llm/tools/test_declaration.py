@@ -1,6 +1,8 @@
 """A tools file is read whole, or refused with a sentence that names file and field."""
 from __future__ import annotations
 
+import datetime
+import math
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ PRICE: dict[str, Any] = {
     'name': 'price', 'kind': 'http', 'description': 'Price of a model.', 'url': 'https://shop.example/price/{model}',
     'parameters': {'type': 'object', 'properties': {'model': {'type': 'string'}}, 'required': ['model']},
 }
+ANY = {'type': 'object', 'properties': {'model': {'type': 'string'}}}
 SEARCH = {'name': 'search', 'kind': 'knowledge', 'description': 'Search the showroom.'}
 
 
@@ -50,6 +53,17 @@ def test_a_secret_comes_from_the_environment_and_shows_nowhere(tmp_path: Path) -
     assert 'walrus' not in repr(price)
     with pytest.raises(ToolsError, match=r"'env' names SHOP_KEY, which is not set in the environment"):
         read(tmp_path, tool)
+    with pytest.raises(ToolsError, match=r'too short to be kept secret: under 8 characters'):
+        read(tmp_path, tool, environment={'SHOP_KEY': '1234567'})
+
+
+def test_references_within_the_schema_and_a_query_of_the_url_s_own_are_fine(tmp_path: Path) -> None:
+    schema = {**ANY, 'properties': {'model': {'$ref': '#/$defs/name'}, 'owner': {'$ref': '#owner'}},
+              '$defs': {'name': {'type': 'string'}, 'owner': {'$anchor': 'owner', 'type': 'string'}}}
+    (price,) = read(tmp_path, {**PRICE, 'parameters': schema, 'url': 'https://shop.example/{model}?key=1'}).tools
+    assert price.spec.check.read('{"model": "Lark"}') == {'model': 'Lark'}
+    with pytest.raises(ValueError, match="argument 'owner': 5 is not of type 'string'"):
+        price.spec.check.read('{"owner": 5}')
 
 
 @pytest.mark.parametrize(('change', 'words'), [
@@ -69,6 +83,28 @@ def test_a_secret_comes_from_the_environment_and_shows_nowhere(tmp_path: Path) -
     ({'timeout': True}, 'must be int or float, not True'),
     ({'colour': 'red'}, "unknown field 'colour'"),
     ({'secret': {'header': 'a b', 'env': 'X'}}, 'is no name of a header'),
+    ({'effects': True, 'live': False}, "'live' must be true with 'effects'"),
+    ({'method': 'POST', 'live': False}, "'live' must be true with 'effects'"),
+    ({'kind': ['http']}, r"'kind' must be http or knowledge, not \['http'\]"),
+    ({'description': ' '}, "'description' must not be empty"),
+    ({'description': 'a \ud83d'}, "'description' cannot be sent as JSON"),
+    ({'parameters': {**ANY, 'default': datetime.date(2027, 1, 1)}}, "'parameters' cannot be sent as JSON"),
+    ({'parameters': {**ANY, 'maxProperties': math.inf}}, "'parameters' cannot be sent as JSON"),
+    ({'body': {'day': datetime.date(2027, 1, 1)}}, "'body' cannot be sent as JSON"),
+    ({'query': {'most': math.nan}}, "'query' cannot be sent as JSON"),
+    ({'parameters': {**ANY, 'properties': {'model': {'$ref': '#/nope'}}}}, "refers by '.ref' to '#/nope'"),
+    ({'parameters': {**ANY, 'properties': {'model': {'$ref': '#nope'}}}}, "refers by '.ref' to '#nope'"),
+    ({'parameters': {**ANY, 'allOf': [{'$ref': '#'}]}}, 'refers to itself without end'),
+    ({'parameters': {**ANY, 'properties': {'model': {}, 'locale': {}}}}, "must not have 'locale'"),
+    ({'headers': {'X-A': 'é'}}, "'headers' must give X-A printable ASCII"),
+    ({'headers': {'X-A': 'a\nb'}}, "'headers' must give X-A printable ASCII"),
+    ({'headers': {'X-A': ['a']}}, "'headers' must give X-A printable ASCII"),
+    ({'headers': {'X A': 'a'}}, "'headers' has what is no name of a header: 'X A'"),
+    ({'headers': {5: 'a'}}, "'headers' has what is no name of a header: 5"),
+    ({'url': 'https://shop.example:99999/x'}, "'url' is no URL"),
+    ({'url': 'https://shop.example/x\ty'}, 'must not hold blanks or control characters'),
+    ({'url': 'https://shop.example/x y'}, 'must not hold blanks or control characters'),
+    ({'url': 'https://shop.example/x?key=1', 'query': {'q': '{model}'}}, r"'url' must not have a \? where there is"),
 ])
 def test_what_is_wrong_is_named(tmp_path: Path, change: dict[str, Any], words: str) -> None:
     with pytest.raises(ToolsError, match=words) as refused:

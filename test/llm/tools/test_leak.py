@@ -2,52 +2,20 @@
 from __future__ import annotations
 
 import json
+import time
 from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from leaked_formats import CALL, LEAKED, MADE_UP, ORDINARY
 
+from pace_ros.llm.tools.assembler import MOST_CALLS
 from pace_ros.llm.tools.leak import LeakFilter
-from pace_ros.llm.tools.markup import MARKUPS
 
 NAMES = ('price', 'search_knowledge')
-CALL = '{"name": "price", "arguments": {"model": "Lark"}}'
-# The markup of one call as model families write it, each with the same call.
-LEAKED = {
-    'hermes': f'<tool_call>\n{CALL}\n</tool_call>',
-    'hermes, cut': f'<tool_call>{CALL}',
-    'qwen coder': '<tool_call>\n<function=price>\n<parameter=model>\nLark\n</parameter>\n</function>\n</tool_call>',
-    'glm': '<tool_call>price\n<arg_key>model</arg_key>\n<arg_value>Lark</arg_value>\n</tool_call>',
-    'llama function': '<function=price>{"model": "Lark"}</function>',
-    'llama python tag': '<|python_tag|>{"name": "price", "parameters": {"model": "Lark"}}<|eom_id|>',
-    'llama built-in': '<|python_tag|>price.call(model="Lark")',
-    'pythonic': '[price(model="Lark")]',
-    'mistral': f'[TOOL_CALLS] [{CALL}]',
-    'mistral, new': '[TOOL_CALLS]price[ARGS]{"model": "Lark"}',
-    'gemma': '```tool_code\nprint(price(model="Lark"))\n```',
-    'fenced': f'```json\n{CALL}\n```',
-    'bare': CALL,
-    'bare list': f'[{CALL}]',
-    'openai': '{"tool_calls": [{"type": "function", "function": {"name": "price", '
-              '"arguments": "{\\"model\\": \\"Lark\\"}"}}]}',
-    'kimi': '<|tool_calls_section_begin|><|tool_call_begin|>functions.price:0<|tool_call_argument_begin|>'
-            '{"model": "Lark"}<|tool_call_end|><|tool_calls_section_end|>',
-    'deepseek': '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>price\n'
-                '```json\n{"model": "Lark"}\n```'
-                '<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
-    'harmony': '<|channel|>commentary to=functions.price <|constrain|>json<|message|>{"model": "Lark"}<|call|>',
-    'anthropic': '<function_calls><invoke name="price"><parameter name="model">Lark</parameter></invoke>'
-                 '</function_calls>',
-}
-ORDINARY = [
-    'It is 3 < 5, and a < b.', 'A set {1, 2, 3} and {} and { }.', 'See [1], [price] and [a].',
-    'Use `ls` or ```sh\nls\n```.',
-    'the price(s) of {"colour": "red"}', '{"name": "Lark"}', '{"type": "range", "value": 3} km', '<b>bold</b> and <3',
-    'a <| b |> c', 'x << y',
-    '价格是<五万>元{约}', 'if f(x) < {y} then [z]',
-    'ends with <', 'ends with {', 'ends with [', '`',
-]
+PREAMBLES = ['', 'One.', 'Let me see. ', 'Let me see.\n', '我看一下。', 'A "quote", 3 < 5 and (so on): ']
+BY_NAME = ('pythonic, alone', 'mistral, bare', 'kimi, bare', 'name and colon', 'apertus, bare', 'react')
 
 
 def heard(text: str, cuts: list[int] | None = None, names: tuple[str, ...] = NAMES) -> tuple[str, LeakFilter]:
@@ -72,57 +40,108 @@ def test_a_leaked_call_is_not_heard_but_understood(markup: str, whole: bool) -> 
     ]
 
 
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(PREAMBLES), st.sampled_from(sorted(LEAKED.values())), st.sampled_from(['', ' It costs 12.']),
+       st.lists(st.integers(0, 250), max_size=30))
+def test_nothing_of_a_call_is_heard_and_all_before_it_however_it_is_cut(
+    before: str, markup: str, after: str, cuts: list[int]
+) -> None:
+    said, leak = heard(before + markup + after, cuts)
+    assert said == before
+    assert leak.calls
+
+
 @pytest.mark.parametrize('markup', [
-    markup for name, markup in LEAKED.items()
-    if name not in ('hermes, cut', 'llama built-in', 'mistral', 'mistral, new')
+    markup for name, markup in LEAKED.items() if name not in BY_NAME and not markup[0].isalpha()
 ])
-def test_what_follows_the_markup_is_heard(markup: str) -> None:
-    assert heard(f'One.{markup} Two.')[0] == 'One. Two.'
+def test_without_tools_nothing_of_it_is_heard_either_unless_it_begins_with_a_word(markup: str) -> None:
+    assert heard(f'One. {markup}', names=())[0] == heard(f'One. {markup}', each_alone(markup), names=())[0] == 'One. '
+
+
+@pytest.mark.parametrize('word', ['a', 'to', 'Action', 'function', 'commentary', 'print'])
+def test_without_tools_no_word_is_held_back(word: str) -> None:
+    assert LeakFilter(()).feed(word) == word
+
+
+@pytest.mark.parametrize('markup', ['[get_price(model="Lark")]', '```py\nget_price(model="Lark")\n```'])
+def test_a_call_of_a_tool_that_is_not_there_is_not_heard(markup: str) -> None:
+    for names in (NAMES, ()):
+        assert heard(f'One. {markup}', names=names)[0] == 'One. '
+
+
+@pytest.mark.parametrize('markup', LEAKED.values(), ids=LEAKED)
+def test_what_the_model_says_after_its_call_is_not_heard(markup: str) -> None:
+    assert heard(f'One. {markup} The Lark costs 99,000 euros.')[0] == 'One. '
+
+
+@pytest.mark.parametrize('markup', MADE_UP.values(), ids=MADE_UP)
+@pytest.mark.parametrize('whole', [True, False], ids=['whole', 'by character'])
+def test_what_a_model_makes_up_as_a_result_is_no_call(markup: str, whole: bool) -> None:
+    text = f'One. {markup}Fine.'
+    said, leak = heard(text, None if whole else each_alone(text))
+    assert (said, leak.calls) == ('One. Fine.', [])
+
+
+def test_a_call_made_on_a_made_up_result_is_not_taken() -> None:
+    _, leak = heard(f'<tool_call>{CALL}</tool_call><tool_response>12</tool_response>'
+                    '<tool_call>{"name": "search_knowledge", "arguments": {"query": "12"}}</tool_call>')
+    assert [call.name for call in leak.calls] == ['price']
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from(ORDINARY), min_size=1, max_size=3).map('.\n'.join), st.lists(st.integers(0, 200)))
+def test_ordinary_text_is_unharmed_however_it_is_cut(text: str, cuts: list[int]) -> None:
+    for names in (NAMES, ()):
+        said, leak = heard(text, cuts, names)
+        assert (said, leak.calls) == (text, [])
 
 
 @pytest.mark.parametrize('text', ORDINARY)
 def test_ordinary_text_is_unharmed(text: str) -> None:
     for cuts in (None, each_alone(text)):
-        said, leak = heard(text, cuts)
-        assert (said, leak.calls) == (text, [])
+        assert heard(text, cuts)[0] == heard(text, cuts, ())[0] == text
 
 
 @pytest.mark.parametrize('text', ['<tool_call>{"name": "pri', '{"name": "price", "argum', '<|python', '<tool_ca',
-                                  '[TOOL_CALLS][{"name"', '```tool_code\nprint(', '<function=price>{"mod'])
+                                  '[TOOL_CALLS][{"name"', '[TOOL_', '```tool_code\nprint(', '<function=price>{"mod',
+                                  '<function', 'price(mod', 'to=functions.pr', '{"name": "price", "arguments": {"'])
 def test_markup_cut_by_the_end_is_not_heard(text: str) -> None:
     assert heard(f'Well. {text}')[0] == heard(f'Well. {text}', each_alone(f'Well. {text}'))[0] == 'Well. '
 
 
-def test_broken_markup_becomes_a_call_that_can_be_complained_of() -> None:
-    said, leak = heard('<tool_call>{"name": price}</tool_call>')
-    assert said == ''
-    assert [call.name for call in leak.calls] == ['']
+@pytest.mark.parametrize('text', ['<tool_call>{"name": price}</tool_call>', '{"name": "price", "arguments": {model}}'])
+def test_broken_markup_becomes_a_call_that_can_be_complained_of(text: str) -> None:
+    said, leak = heard(text)
+    assert (said, [(call.name, call.arguments) for call in leak.calls]) == ('', [('', text)])
 
 
-def test_what_a_model_makes_up_as_a_result_is_no_call() -> None:
-    assert heard('<tool_response>{"price": 5}</tool_response>Fine.')[0] == 'Fine.'
-    assert heard('<tool_response>{"price": 5}</tool_response>Fine.')[1].calls == []
-
-
-def test_several_calls_in_a_row() -> None:
+def test_several_calls_in_a_row_but_not_any_number() -> None:
     _, leak = heard(f'<tool_call>{CALL}</tool_call>\n<tool_call>{CALL}</tool_call>')
     assert [call.name for call in leak.calls] == ['price', 'price']
+    assert [call.name for call in heard(f'{CALL}\n{CALL}')[1].calls] == ['price', 'price']
+    assert len(heard(f'<tool_call>{CALL}</tool_call>' * 100)[1].calls) == MOST_CALLS
+
+
+def test_a_lone_surrogate_in_a_call_can_be_sent() -> None:
+    _, leak = heard('<tool_call>{"name": "price\\ud83d", "arguments": {"model": "Lark\\ud83d"}}</tool_call>')
+    assert [(call.name, call.arguments) for call in leak.calls] == [('price\ufffd', '{"model": "Lark\ufffd"}')]
 
 
 def test_an_endless_object_is_left_out_however_it_comes() -> None:
-    text = 'A {"name": "' + 'x' * 9000 + '"} B'
+    text = 'A {"name": "price", "arguments": {"model": "' + 'x' * 9000 + '"}} B'
     assert heard(text)[0] == heard(text, list(range(0, len(text), 700)))[0] == 'A '
 
 
 PIECES = st.one_of(
-    st.sampled_from([*LEAKED.values(), *ORDINARY, *(each.opener for each in MARKUPS)]),
+    st.sampled_from([*LEAKED.values(), *MADE_UP.values(), *ORDINARY]),
     st.sampled_from(['<', '<|', '{', '{"', '{"name"', '"', '}', '[', '`', '```', '```json', '|>', ' ', '\n', 'tool',
-                     'f', '</tool_call>', '"arguments": {', 'İ', '\\']),
+                     'f', '</tool_call>', '"arguments": {', 'İ', '\\', '&lt;', 'price', '(', 'to=', '<|start|>',
+                     '<tool_response>', 'Action:', "'", '<|message|>', ')', 'model=', ':', '_', '<|channel|>']),
     st.text(max_size=6),
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(st.lists(PIECES, max_size=8).map(''.join), st.data())
 def test_any_cut_gives_the_same(text: str, data: st.DataObject) -> None:
     cuts = data.draw(st.lists(st.integers(0, max(1, len(text))), max_size=20))
@@ -132,15 +151,23 @@ def test_any_cut_gives_the_same(text: str, data: st.DataObject) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.text(alphabet=st.characters(blacklist_characters='<[{`', blacklist_categories=['Cs']), max_size=60))
-def test_text_without_brackets_is_never_held(text: str) -> None:
-    assert LeakFilter(NAMES).feed(text) == text
+@given(st.text(alphabet=st.characters(blacklist_characters='<[{`&✿', blacklist_categories=['Cs']), max_size=60))
+def test_text_without_brackets_is_held_for_a_word_at_most(text: str) -> None:
+    leak = LeakFilter(NAMES)
+    said = leak.feed(text)
+    assert text.startswith(said)
+    assert len(text) - len(said) < 50
+    assert said + leak.feed('. .') == f'{text}. .'
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.sampled_from(sorted(LEAKED.values())), st.lists(st.integers(0, 200), max_size=30))
-def test_nothing_of_the_markup_is_heard_before_its_end_either(markup: str, cuts: list[int]) -> None:
-    leak, places = LeakFilter(NAMES), sorted({min(cut, len(markup)) for cut in cuts} | {0, len(markup)})
-    for begin, end in pairwise(places):
-        assert leak.feed(markup[begin:end]) == ''
-    assert leak.flush() == ''
+@pytest.mark.parametrize('text', [
+    '<tool_call>' + '[' * 7900, '<tool_call>' + '{"a":' * 1500, '{"name":' * 1000, '{' * 20_000, '`' * 20_000,
+    '<' * 20_000, '{"name":' + '[' * 7000, '<tool_call>' + '<parameter=a>' * 600, '[TOOL_CALLS]' + 'f(' * 3900,
+    '<tool_call>' + '<arg_key>' * 800, 'price ' * 4000, '<|start|>' * 2000, '<tool_response>' + '<' * 20_000,
+], ids=lambda text: text[:24])
+def test_no_text_holds_the_event_loop_up(text: str) -> None:
+    leak, begin = LeakFilter(NAMES), time.process_time()
+    leak.feed(text)
+    leak.flush()
+    assert leak.calls is not None
+    assert time.process_time() - begin < 1.0

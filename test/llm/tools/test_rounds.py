@@ -148,6 +148,38 @@ async def test_a_model_that_only_calls_gives_no_answer() -> None:
     assert len(one.market.asked) == 1
 
 
+async def test_a_model_that_only_calls_gives_no_answer_whatever_it_says_with_it() -> None:
+    async with bench(SAID, tool_rounds=0) as one:
+        with pytest.raises(L2Error, match='called a tool instead of answering'):
+            await one.ask()
+    assert ''.join(one.pieces) == 'Let me see. |'
+    assert math.isnan(one.report.ttft)
+
+
+async def test_what_is_said_after_a_leaked_call_is_left_out() -> None:
+    text = f'<tool_call>{{"name": "price", "arguments": {LARK}}}</tool_call> The Lark costs 99,000 euros.'
+    async with bench(sse(chunk(text), chunk(finish='stop'), '[DONE]'), ENDS) as one:
+        assert await one.ask() == 'It costs 12.'
+
+
+async def test_equal_calls_of_two_rounds_are_one_where_they_have_effects() -> None:
+    for effects, times in ((True, 1), (False, 2)):
+        async with bench(CALL, CALL, ENDS, effects=effects) as one:
+            assert await one.ask() == 'It costs 12.'
+        assert len(one.market.asked) == times
+        assert [message['content'] for message in one.told() if message['role'] == 'tool'] == ['12', '12']
+        assert [use.round for use in one.report.used.uses] == [1, 2]
+
+
+async def test_what_cannot_be_written_as_utf_8_reaches_no_request() -> None:
+    leaked = sse(chunk('<tool_call>{"name":"price","arguments":{"model":"Lark\\ud83d"}}</tool_call>'),
+                 chunk(finish='stop'), '[DONE]')
+    async with bench(leaked, ENDS) as one:
+        one.market.pages['GET /Lark%EF%BF%BD'] = (200, '{"price": "12 \\ud83d"}', None)
+        assert await one.ask() == 'It costs 12.'
+    assert one.told()[-1]['content'] == '12 \ufffd'
+
+
 async def test_all_rounds_share_the_first_token_s_deadline() -> None:
     async with bench(CALL, Script([STALL]), first_token_timeout=0.4) as one:
         with pytest.raises(L2Error, match='no first token in time'):
@@ -231,5 +263,5 @@ async def test_without_tools_leaked_markup_is_still_not_said() -> None:
     leaked = sse(chunk('Well. <tool_call>{"name": "x"'), chunk(', "arguments": {}}</tool_call>'), chunk(' Bye.'),
                  chunk(finish='stop'), '[DONE]')
     async with bench(leaked) as one, contextlib.aclosing(one.hedged.stream(ASKED, Completion())) as pieces:
-        assert ''.join([piece async for piece in pieces]) == 'Well.  Bye.'
+        assert ''.join([piece async for piece in pieces]) == 'Well. '
     assert 'tools' not in one.cloud.requests[0]
