@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pace_ros.cache import Source
 from pace_ros.language import normal_form
-from pace_ros.llm import InFlight, Message
+from pace_ros.llm import InFlight, Message, estimated_tokens
 from pace_ros.retrieval import KnowledgeEntry
 
 
@@ -42,6 +42,19 @@ class Generation:
     def stoppable(self) -> bool:
         """Whether it may be begun anew: nothing of it was heard, and no tool has changed anything in the world."""
         return not (self.final or self.request.speaks or self.request.report.used.acted)
+
+    @property
+    def too_long(self) -> bool:
+        """Whether it may be begun anew with less in its prompt, which was refused for its length."""
+        return self.request.too_long and self.stoppable
+
+    @property
+    def cost(self) -> int:
+        """Tokens in and out; estimated where the request ended before the server said it."""
+        report = self.request.report
+        if report.attempts == 0:
+            return 0  # never sent
+        return (report.tokens_in or estimated_tokens(self.messages)) + (report.tokens_out or self.request.pieces)
 
     def is_built_on(self, entry_ids: set[str], terms: Sequence[str]) -> bool:
         """Whether an entry it is built on is among these, or a term is in the prompt."""

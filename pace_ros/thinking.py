@@ -20,7 +20,7 @@ from pace_ros.generation import Generation
 from pace_ros.language import normal_form, normal_forms
 from pace_ros.levels import Levels
 from pace_ros.live_turn import LiveTurn
-from pace_ros.llm import Completion, Exchange, InFlight, L2Error, Message, estimated_tokens
+from pace_ros.llm import Completion, Exchange, InFlight, L2Error, Message
 from pace_ros.llm.history import as_it_stands, reminded, told
 from pace_ros.llm.prompt import new_passages
 from pace_ros.llm.tools.rounds import PreambleEnd
@@ -30,7 +30,7 @@ from pace_ros.query import Foreseen, Query
 from pace_ros.retrieval import RetrievalHit
 from pace_ros.turn import Outcome, ToolUse, TurnRecord
 
-MOST_RESTARTS = 3  # of one answer, where knowledge keeps changing
+MOST_RESTARTS = 3  # of one answer, where knowledge keeps changing or prompts are too long
 
 
 class Thinking:
@@ -57,11 +57,12 @@ class Thinking:
         try:
             failure = await self._relay(turn, generation, waiting)
             for restart in range(1, MOST_RESTARTS + 1):
-                if not generation.outdated or turn.informative:
+                too_long = generation.too_long and bool(history)
+                if not (generation.outdated or too_long) or turn.informative:
                     break
                 query.epoch = self._levels.cache.epoch
                 await self._lookup.search(query)
-                history = self.seen(conversation.history)
+                history = history[(len(history) + 1) // 2:] if too_long else self.seen(conversation.history)
                 generation = self._begin(turn, query, history, conversation.visit)
                 generation.final = restart == MOST_RESTARTS
                 failure = await self._relay(turn, generation, waiting)
@@ -266,7 +267,7 @@ class Thinking:
     def _note(self, turn: LiveTurn, generation: Generation) -> None:
         """Book the request: in the record, and its tokens in the ledger (estimated where the server said nothing)."""
         record, report = turn.record, generation.request.report
-        cost = _cost(generation.request, generation.messages)
+        cost = generation.cost
         turn.catch_up()
         record.l2_attempts, record.finish_reason = report.attempts, report.finish_reason
         record.tokens_in, record.tokens_out = report.tokens_in, report.tokens_out
@@ -289,11 +290,3 @@ def _same_place(foreseen: Foreseen, query: Query, messages: Sequence[Message]) -
     mine, ahead = messages[-1]['content'], foreseen.messages[-1]['content']
     around = mine.removesuffix(query.text) == ahead.removesuffix(foreseen.text)
     return around and list(foreseen.messages[:-1]) == list(messages[:-1])
-
-
-def _cost(request: InFlight, messages: Sequence[Message]) -> int:
-    """Tokens in and out; estimated where the request ended before the server said it."""
-    report = request.report
-    if report.attempts == 0:
-        return 0  # never sent
-    return (report.tokens_in or estimated_tokens(messages)) + (report.tokens_out or request.pieces)

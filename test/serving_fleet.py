@@ -18,7 +18,7 @@ from pace_ros.serving.simulated_replica import SimulatedReplica
 from pace_ros.serving.usage import Chunk
 
 ROLES: Mapping[str, str] = {'p': 'prefill', 'd1': 'decode', 'd2': 'decode'}
-SHORT = {'connect': 0.05, 'hand_over': 0.1, 'prefill': 0.1, 'first_token': 0.1, 'next_token': 0.1}
+SHORT = {'connect': 0.05, 'tokenize': 0.06, 'next_token': 0.1, 'hand_over': 0.14, 'prefill': 0.2, 'first_token': 0.3}
 SLOTS, CONTEXT = 2, 256
 
 
@@ -27,22 +27,22 @@ class SimulatedFleet:
 
     def __init__(
         self, folder: Path, settings: Mapping[str, Any] | None = None, *, roles: Mapping[str, str] = ROLES,
-        clock: Clock | None = None, hands_over: bool = True, slots: int = SLOTS, api_key: str = '',
+        clock: Clock | None = None, hands_over: bool = True, slots: int = SLOTS, kv: int = 0, api_key: str = '',
     ) -> None:
         self.folder = folder / 'slots'
         self.clock = clock or VirtualClock()
         self.replicas = {
             name: SimulatedReplica(slots=slots, context=CONTEXT, folder=self.folder, api_key=api_key) for name in roles
         }
-        self.fleet = _fleet(roles, slots, {
-            'admission': {'wait': 0.0}, 'deadlines': SHORT,
-            **({'slot_dir': str(self.folder)} if hands_over else {}), **(settings or {}),
+        self.fleet = _fleet(roles, {'slots': slots, 'context': CONTEXT, 'kv': kv}, {
+            'admission': {'wait': 0.0}, **({'slot_dir': str(self.folder)} if hands_over else {}), **(settings or {}),
+            'deadlines': {**SHORT, **(settings or {}).get('deadlines', {})},
         })
         self.gateway = Gateway(self.fleet, [self._client(each, api_key) for each in self.fleet.replicas], self.clock)
         if self.gateway.files is not None:
             self.gateway.files.prepare()
         self.keeper = Keeper(self.gateway)
-        self.http = httpx.AsyncClient(transport=httpx.ASGITransport(make_app(self.gateway)), base_url='http://gateway')
+        self.http = httpx.AsyncClient(transport=httpx.ASGITransport(make_app(self.gateway)), base_url='http://localhost')
 
     def __getitem__(self, name: str) -> SimulatedReplica:
         return self.replicas[name]
@@ -61,6 +61,10 @@ class SimulatedFleet:
         """Where it lives."""
         conversation = self.gateway.conversations.get(key)
         return conversation.home.replica if conversation is not None and conversation.home is not None else None
+
+    def calls(self, name: str, call: str) -> int:
+        """How often a replica was asked so."""
+        return [each for each, _ in self.replicas[name].seen].count(call)
 
     def files(self) -> list[str]:
         """What is in the slot folder."""
@@ -83,9 +87,8 @@ class SimulatedFleet:
                              transport=self.replicas[replica.name])
 
 
-def _fleet(roles: Mapping[str, str], slots: int, settings: Mapping[str, Any]) -> Fleet:
-    replicas = [{'name': name, 'url': f'http://{name}.simulated', 'role': role, 'slots': slots, 'context': CONTEXT}
-                for name, role in roles.items()]
+def _fleet(roles: Mapping[str, str], size: Mapping[str, int], settings: Mapping[str, Any]) -> Fleet:
+    replicas = [{'name': name, 'url': f'http://{name}.simulated', 'role': role, **size} for name, role in roles.items()]
     return fleet_of({'replicas': replicas, **settings})
 
 

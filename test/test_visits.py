@@ -231,3 +231,31 @@ async def test_with_append_words_that_differ_slightly_take_over_what_was_asked_a
         first, second = house.asked(0), house.asked(1)
     assert second[:2] == first
     assert first[1]['content'].endswith(LIGHTHOUSE.rstrip('.'))
+
+
+TOO_LONG = b'{"error": {"message": "900 tokens are more than a context of 800."}}'
+
+
+async def test_a_prompt_that_is_too_long_is_asked_again_with_less_history(
+    folder: FilePath, embedder: Embedder,
+) -> None:
+    refused = Script([TOO_LONG], status=413)
+    async with (
+        scripted_cloud(*[STORY] * 3, refused, STORY) as cloud,
+        open_house(folder, embedder, cloud, APPEND | ONE | {'l2.history_turns': 4}) as house,
+    ):
+        records = [await house.ask(question) for question in (TRAILER, FOX, MUSIC, TRAILER)]
+        assert [(each.outcome, each.path) for each in records] == [(Outcome.ANSWERED, Path.L2)] * 4
+        whole, short = house.asked(3), house.asked(4)
+        assert (len(whole), len(short), len(cloud.requests)) == (8, 4, 5)
+        assert short[:3] == [whole[0], *whole[5:7]], 'two of three exchanges are gone'
+        assert whole[-1]['content'] == TRAILER, 'what it needs stands in the history'
+        assert short[-1]['content'] == whole[1]['content'], 'which is gone: it is told again'
+        assert house.levels.llm.breaker.state == 'closed'
+
+
+async def test_one_that_is_too_long_without_a_history_is_not(folder: FilePath, embedder: Embedder) -> None:
+    async with scripted_cloud(Script([TOO_LONG], status=413)) as cloud, open_house(folder, embedder, cloud) as house:
+        record = await house.ask(LIGHTHOUSE)
+        assert (record.path, len(cloud.requests)) == (Path.FALLBACK, 1)
+        assert 'HTTP 413' in record.reason

@@ -1,6 +1,11 @@
 """What can go wrong between the robot and its language model."""
 from __future__ import annotations
 
+import re
+
+TOO_LARGE, BAD_REQUEST = 413, 400
+_OF_CONTEXT = re.compile(r'context[ _](length|size|window)', re.IGNORECASE)  # llama.cpp, vLLM, SGLang, OpenAI
+
 
 class L2Error(RuntimeError):
     """The language model gave no (whole) answer; the message is a reason fit for the record."""
@@ -17,6 +22,13 @@ class L2Refused(L2Error):
         super().__init__(message)
         self.status = status
         self.retry_after = retry_after
+
+    @property
+    def too_long(self) -> bool:
+        """Whether the prompt was refused for its length."""
+        if self.status == BAD_REQUEST:
+            return _OF_CONTEXT.search(str(self)) is not None
+        return self.status == TOO_LARGE
 
 
 class L2Timeout(L2Error):

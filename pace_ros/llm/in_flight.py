@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from types import TracebackType
 
 from pace_ros.llm.completion import Completion
+from pace_ros.llm.errors import L2Refused
 
 Stream = Callable[[Completion], AsyncGenerator[str, None]]
 
@@ -44,6 +45,11 @@ class InFlight:
     def failed(self) -> bool:
         """Whether it has ended with an error."""
         return self._error is not None
+
+    @property
+    def too_long(self) -> bool:
+        """Whether it was refused for the length of its prompt."""
+        return isinstance(self._error, L2Refused) and self._error.too_long
 
     @property
     def calls(self) -> bool:

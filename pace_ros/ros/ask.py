@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.live import Live
 
 from pace_msgs import msg
+from pace_ros.command_line import own_words
 from pace_ros.ros.ask_client import AskClient, NoAnswer
 from pace_ros.ros.turn_view import FramePrinter, state_table, summary
 from pace_ros.turn import FrameKind, Outcome, Path
@@ -32,8 +33,7 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument('--state', action='store_true', help="show the controllers' state live until Ctrl-C; "
                         'without a terminal once; with --json a line a second and for every change')
     parser.add_argument('--frames', action='store_true', help='a line for every frame')
-    known, _ros = parser.parse_known_args(argv)  # ros2 run may add --ros-args
-    return known
+    return parser.parse_args(own_words(argv))
 
 
 def plain(message: Any) -> Any:

@@ -16,11 +16,15 @@ LATER = 60.0  # s: the most, where nothing says when a conversation will end
 
 @dataclass(frozen=True)
 class Verdict:
-    """Admitted, or why not, and after how long (s) there may be room; infinite: never."""
+    """Admitted, or why not, and after how long (s) there may be room; infinite: never. ``outage``: it is no matter of
+    room, a replica that could take it is not well; ``no_slot``: every slot has a conversation.
+    """
 
     admitted: bool
     reason: str = ''
     retry_after: float = 0.0
+    outage: bool = False
+    no_slot: bool = False
 
 
 class Admission:
@@ -51,7 +55,7 @@ class Admission:
         """
         decoders = [each for each in fleet if each.decodes]
         if not decoders:
-            return Verdict(admitted=False, reason='no decoder is well', retry_after=SOON)
+            return Verdict(admitted=False, reason='no decoder is well', retry_after=SOON, outage=True)
         largest = max(each.context for each in decoders)
         if turn.tokens > largest:
             return Verdict(admitted=False, reason=f'{turn.tokens} tokens are more than a context of {largest}',
@@ -93,7 +97,9 @@ class Admission:
         return Verdict(admitted=False, reason=reason, retry_after=max(SOON, over / max(self._supply, 1e-9)))
 
     def _room(self, turn: Turn, fleet: Sequence[ReplicaView]) -> Verdict | None:
-        """None if there is any. While there is none, a client is asked to wait as long again as that has lasted."""
+        """None if there is any. While there is none, a client is asked to wait as long again as that has lasted, unless
+        somebody knows better.
+        """
         if any(each.decodes and each.fits(turn.tokens) for each in self.open_to_new(fleet)):
             self._full_since = None
             return None
@@ -101,7 +107,9 @@ class Admission:
         if self._full_since is None:
             self._full_since = now
         after = min(LATER, max(SOON, now - self._full_since))
-        return Verdict(admitted=False, reason='every KV cache is full', retry_after=after)
+        no_slot = all_taken(fleet)
+        reason = 'every slot is taken by a conversation' if no_slot else 'every KV cache is full'
+        return Verdict(admitted=False, reason=reason, retry_after=after, no_slot=no_slot)
 
     def _run_down(self, supply: float) -> None:
         """What could be read since the last time has been."""
@@ -113,6 +121,11 @@ class Admission:
         since = self._clock.monotonic() - self._settings.window
         while self._arrived and self._arrived[0][0] <= since:
             self._arrived.popleft()
+
+
+def all_taken(fleet: Sequence[ReplicaView]) -> bool:
+    """Whether no decoder has a slot without a conversation."""
+    return not any(each.decodes and each.free_slots > 0 for each in fleet)
 
 
 def readers(fleet: Sequence[ReplicaView]) -> list[ReplicaView]:

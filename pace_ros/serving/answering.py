@@ -6,7 +6,8 @@ import logging
 from collections.abc import AsyncGenerator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pace_ros.serving.hand_over import HandOverFailed
+from pace_ros.serving.arriving import seen
+from pace_ros.serving.bringing import Bringing
 from pace_ros.serving.ledger import Account
 from pace_ros.serving.placement import Turn
 from pace_ros.serving.replica_errors import ReplicaDown, ReplicaError, ReplicaRefused
@@ -16,10 +17,9 @@ from pace_ros.serving.usage import Chunk, Usage, says_something, usage_of
 
 if TYPE_CHECKING:
     from pace_ros.serving.conversations import Conversation
-    from pace_ros.serving.gateway import Gateway
+    from pace_ros.serving.gateway import Gateway, Wait
 
 log = logging.getLogger(__name__)
-SOON = 1.0  # s after which a client may try again where nothing is well
 
 
 class Answering:
@@ -38,11 +38,7 @@ class Answering:
         gateway, without = self._gateway, set[str]()
         turn = await self._turn()
         while True:
-            try:
-                seat = await gateway.seating.take(self._conversation, turn, without, again=self._again)
-            except Refused:
-                gateway.tally.refused += 1
-                raise
+            seat = await self._taken(turn, without)
             said = False
             try:
                 async with contextlib.aclosing(self._held_back(turn, seat)) as chunks:
@@ -74,35 +70,23 @@ class Answering:
         return any(each.well for each in able)
 
     async def _turn(self) -> Turn:
-        """Any replica that is well tells the prompt's tokens: all have one model. Raises Refused or ReplicaRefused."""
-        gateway = self._gateway
-        for state in sorted(gateway.states.values(), key=lambda each: (each.misses, each.waiting, each.streams)):
-            if not state.well:
-                continue
-            try:
-                self._prompt = await state.client.tokens(self._body)
-                break
-            except ReplicaDown as error:
-                log.warning('%s', error)
-                await gateway.suspect(state.name)
-            except ReplicaError as error:
-                if isinstance(error, ReplicaRefused) and error.for_the_request:
-                    gateway.tally.failed += 1
-                    raise
-                log.warning('%s', error)
-        else:
-            gateway.tally.refused += 1
-            raise Refused('no replica is well', SOON)
-        return Turn(self._conversation.key, self._conversation.turns + 1, len(self._prompt), self._answer())
+        try:
+            turn, self._prompt = await seen(self._gateway, self._conversation, self._body, self._until)
+        except Refused:
+            self._gateway.tally.refused += 1
+            raise
+        except ReplicaError:
+            self._gateway.tally.failed += 1
+            raise
+        return turn
 
-    def _answer(self) -> int:
-        """Tokens it may be answered with: as many as it asks for, else as many as there may be."""
-        if 'max_tokens' in self._body:
-            return int(self._body['max_tokens'])
-        fleet, home = self._gateway.fleet, self._conversation.home
-        at = [each for each in fleet.decoders if home is None or each.name == home.replica] or fleet.decoders
-        room = max(each.context for each in at) - len(self._prompt)
-        return max(1, min(fleet.settings.limits.answer, room))
+    async def _taken(self, turn: Turn, without: set[str]) -> Seat:
+        try:
+            return await self._gateway.seating.take(self._conversation, turn, without, again=self._again,
+                                                    until=self._until)
+        except Refused:
+            self._gateway.tally.refused += 1
+            raise
 
     async def _held_back(self, turn: Turn, seat: Seat) -> AsyncGenerator[Chunk, None]:
         """Chunks that say nothing wait for one that does: until then the turn may still be answered elsewhere."""
@@ -123,10 +107,11 @@ class Answering:
         """Read, hand over, answer; then the ledger says what is held."""
         gateway, account, state = self._gateway, seat.account, self._gateway.states[seat.placement.decode]
         ending = _Ending(held=account.held)
+        self._conversation.seat = account
         try:
             with state.answering():
                 if seat.source is not None:
-                    await self._bring(turn, seat, seat.source)
+                    await self._bring(seat, seat.source)
                 async with contextlib.aclosing(self._answered(turn, seat, state, ending)) as chunks:
                     async for chunk in chunks:
                         yield chunk
@@ -135,14 +120,14 @@ class Answering:
         except ReplicaRefused as error:
             ending.keeps = ending.keeps and error.for_the_request and self._conversation.home is account
             ending.held, ending.read = account.held, gateway.contents.known(account) > 0
+            await gateway.blame(state, error)
             raise
         except ReplicaError as error:
             ending.keeps = False
-            if isinstance(error, ReplicaDown):
-                await gateway.suspect(state.name)
+            await gateway.blame(state, error)
             raise
         finally:
-            self._rise(seat, ending)
+            await self._rise(turn, seat, ending)
 
     async def _answered(
         self, turn: Turn, seat: Seat, state: ReplicaState, ending: _Ending
@@ -155,10 +140,14 @@ class Answering:
         ending.held, ending.keeps = turn.prompt, seat.placement.stays  # as it is where the client hangs up
         with contextlib.ExitStack() as reading:
             reading.enter_context(state.reading(to_read))
-            async with contextlib.aclosing(state.client.stream(asked, seat.slot, until=self._until)) as chunks:
-                async for chunk in chunks:
+            wait = ending.wait = reading.enter_context(gateway.expecting(state))
+            stream = state.client.stream(asked, seat.slot, until=self._until, patience=wait.patience)
+            async with contextlib.aclosing(stream) as chunks:
+                while (chunk := await self._next(seat, state, chunks)) is not None:
                     if says_something(chunk):
+                        state.strikes = 0
                         ending.held += ending.read  # the word before was fed back
+                        ending.said += 1
                         if not ending.read:
                             reading.close()
                             gateway.contents.put(account, self._prompt)
@@ -166,88 +155,64 @@ class Answering:
                     usage = usage_of(chunk)
                     if usage is not None:
                         gateway.contents.put(account, self._prompt)
-                        ending.held, ending.read = usage.held, True
+                        ending.held, ending.read, ending.said = usage.held, True, usage.answered
                         self._learn(turn, state, usage, expected)
                     yield chunk
 
-    async def _bring(self, turn: Turn, seat: Seat, source: Account) -> None:
-        """Read the prompt on the prefiller, hand its cache over. Where that fails, it is read where it is answered."""
-        gateway = self._gateway
-        reader, target = gateway.states[seat.placement.prefill], gateway.states[seat.placement.decode]
-        gateway.ledger.empty(seat.account)  # whatever was there is overwritten
-        gateway.contents.forget(seat.account)
-        try:
-            if gateway.files is None:
-                raise HandOverFailed('there is no folder for slot files')  # noqa: TRY301
-            with reader.reading(gateway.contents.to_read(source, self._prompt)):
-                async with reader.one_at_a_time:
-                    usage = await reader.client.prefill(self._body, source.slot, until=self._until)
-                    self._count(reader, usage)
-                    moved = await gateway.files.hand_over(reader.client, source.slot, target.client,
-                                                          seat.account.slot, turn.prompt)
-            if gateway.ledger.is_open(seat.account):
-                gateway.ledger.fill(seat.account, moved)
-                gateway.contents.put(seat.account, self._prompt)
-            gateway.tally.handed_over += 1
-        except (HandOverFailed, ReplicaError) as error:
-            log.warning('no hand-over from %s to %s: %s', reader.name, target.name, error)
-            gateway.tally.hand_overs_failed += 1
-            if isinstance(error.source if isinstance(error, HandOverFailed) else error, ReplicaDown):
-                await gateway.suspect(reader.name)
-        finally:
-            self._give_back(source)
+    async def _next(self, seat: Seat, state: ReplicaState, chunks: AsyncGenerator[Chunk, None]) -> Chunk | None:
+        """None at the end. Raises ReplicaDown if the replica is lost meanwhile, or was and is back."""
+        if not self._gateway.ledger.is_open(seat.account):
+            raise ReplicaDown(f'{state.name} was lost')
+        with state.while_up():
+            return await anext(chunks, None)
 
-    def _give_back(self, source: Account) -> None:
-        """The prefiller's slot is free again; where it was the conversation's home, its cache has moved on."""
-        if self._conversation.home is source:
-            self._conversation.home = None
-        self._gateway.contents.forget(source)
-        self._gateway.ledger.close(source)
-        self._gateway.seating.changed()
+    async def _bring(self, seat: Seat, source: Account) -> None:
+        """By the time at which the decoder may still answer in time."""
+        gateway, deadlines = self._gateway, self._gateway.fleet.settings.deadlines
+        until = self._until - min(deadlines.first_token, deadlines.total / 2)
+        try:
+            await Bringing(gateway, seat, source, self._body, self._prompt, until).run()
+        finally:
+            await gateway.give_back(self._conversation, source)
 
     def _learn(self, turn: Turn, state: ReplicaState, usage: Usage, expected: int) -> None:
         """What the server says is checked against what must be there; it teaches the reading rate, and the policy."""
-        self._count(state, usage)
+        self._gateway.has_read(state, usage)
         self._gateway.policy.learn(turn, usage.answered)
-        self._gateway.tally.answered += usage.answered
         lost = expected - usage.cached
         if lost > 0:
-            self._gateway.tally.drift += lost
+            self._gateway.tally.drifted(state.name, lost)
             log.warning('%s had lost %d of %d tokens', state.name, lost, expected)
 
-    def _count(self, state: ReplicaState, usage: Usage) -> None:
-        state.learn(usage)
-        self._gateway.tally.read += usage.read
-        self._gateway.tally.cached += usage.cached
-
-    def _rise(self, seat: Seat, ending: _Ending) -> None:
+    async def _rise(self, turn: Turn, seat: Seat, ending: _Ending) -> None:
         """The turn has ended: its account stays with the conversation, or its slot is free again."""
         gateway, conversation, account = self._gateway, self._conversation, seat.account
+        conversation.seat = None
         gateway.states[account.replica].touched = gateway.clock.monotonic()
-        if seat.source is not None:
-            self._give_back(seat.source)
-        if not gateway.ledger.is_open(account):
-            ending.keeps = False  # lost with its replica
-        elif ending.keeps:
+        gateway.policy.left(turn)
+        gateway.tally.answered += ending.said
+        keeps = ending.keeps and gateway.ledger.is_open(account) and not (ending.wait and ending.wait.in_vain)
+        if keeps:
             gateway.ledger.settle(account, ending.held)
-        else:
-            gateway.ledger.close(account)
-        if not (ending.keeps and ending.read):
+        if not (keeps and ending.read):
             gateway.contents.forget(account)
-        if ending.keeps:
-            if conversation.home is not None and conversation.home is not account:
-                gateway.contents.forget(conversation.home)
-                gateway.ledger.close(conversation.home)
+        left = [account] if not keeps else [conversation.home] if conversation.home is not account else []
+        if keeps:
             conversation.home = account
-        elif conversation.home is account:
-            conversation.home = None
+        for each in (seat.source, *left):
+            if each is not None:
+                await gateway.give_back(conversation, each, ours=each is not account or seat.slot is not None)
         gateway.seating.changed()
 
 
 class _Ending:
-    """How a turn ends: tokens that its slot holds then, whether its prompt was read to the end, whether it stays."""
+    """How a turn ends: tokens that its slot holds then and that were said, whether its prompt was read to the end,
+    whether it stays, and how it waited for its first token.
+    """
 
     def __init__(self, *, held: int) -> None:
         self.held = held
+        self.said = 0
         self.keeps = False
         self.read = False
+        self.wait: Wait | None = None

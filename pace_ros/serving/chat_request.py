@@ -8,17 +8,31 @@ from typing import Any
 
 from pace_ros.serving.fleet import Limits
 
-NUMBER, WHOLE, OBJECT, LIST = 'a number', 'a whole number', 'an object', 'a list'
+NUMBER, WHOLE, OBJECT, LIST, BOOLEAN = 'a number', 'a whole number', 'an object', 'a list', 'true or false'
 KINDS: Mapping[str, tuple[type, ...]] = {
-    NUMBER: (int, float), WHOLE: (int,), OBJECT: (dict,), LIST: (list,), 'a string or a list': (str, list),
-    'a string or an object': (str, dict), 'true or false': (bool,),
+    NUMBER: (int, float), WHOLE: (int,), OBJECT: (dict,), LIST: (list,), 'a string': (str,),
+    'a string or a list': (str, list), 'a string or an object': (str, dict), BOOLEAN: (bool,),
+}
+SAMPLING: Mapping[str, str] = {  # llama.cpp's own
+    **dict.fromkeys(('dynatemp_range', 'dynatemp_exponent', 'typical_p', 'top_n_sigma', 'repeat_penalty',
+                     'xtc_probability', 'xtc_threshold', 'mirostat_tau', 'mirostat_eta', 'dry_multiplier', 'dry_base'),
+                    NUMBER),
+    **dict.fromkeys(('repeat_last_n', 'mirostat', 'min_keep', 'dry_allowed_length', 'dry_penalty_last_n'), WHOLE),
+    'dry_sequence_breakers': LIST, 'samplers': LIST, 'ignore_eos': BOOLEAN, 'grammar': 'a string',
+    'json_schema': OBJECT,
 }
 PASSED_ON: Mapping[str, str] = {
     'messages': LIST, 'temperature': NUMBER, 'top_p': NUMBER, 'top_k': WHOLE, 'min_p': NUMBER, 'seed': WHOLE,
     'stop': 'a string or a list', 'presence_penalty': NUMBER, 'frequency_penalty': NUMBER, 'response_format': OBJECT,
-    'tools': LIST, 'tool_choice': 'a string or an object', 'parallel_tool_calls': 'true or false',
-    'logit_bias': OBJECT, 'chat_template_kwargs': OBJECT,
+    'tools': LIST, 'tool_choice': 'a string or an object', 'parallel_tool_calls': BOOLEAN,
+    'logit_bias': OBJECT, 'chat_template_kwargs': OBJECT, 'logprobs': BOOLEAN, 'top_logprobs': WHOLE, **SAMPLING,
 }
+NOT_SERVED: Mapping[str, str] = {  # would change the answer, and these servers do not know them
+    'reasoning_effort': "set it in 'chat_template_kwargs' if the model's template knows it",
+    'verbosity': 'say so in words', 'functions': "use 'tools'", 'function_call': "use 'tool_choice'",
+    'audio': 'answers are text', 'web_search_options': "use 'tools'",
+}
+MOST_LOGPROBS = 20  # as with OpenAI
 ROLES = ('assistant', 'developer', 'system', 'tool', 'user')
 CONTENT = (str, list, type(None))
 
@@ -47,11 +61,10 @@ def read_request(content: bytes, limits: Limits) -> ChatRequest:
     body = {name: fields[name] for name in PASSED_ON if fields.get(name) is not None}
     for name, value in body.items():
         _check(name, value, PASSED_ON[name])
+    _check_served(fields)
     _check_messages(body.get('messages'))
-    if fields.get('n', 1) not in (None, 1):
-        raise RequestError(f"'n' must be 1, not {fields['n']!r}.")
     stream = fields.get('stream') or False
-    _check('stream', stream, 'true or false')
+    _check('stream', stream, BOOLEAN)
     options = fields.get('stream_options') or {}
     _check('stream_options', options, OBJECT)
     if (answer := _answer(fields, limits)) is not None:
@@ -75,6 +88,17 @@ def _check(name: str, value: object, kind: str) -> None:
     boolean = isinstance(value, bool)
     if not isinstance(value, KINDS[kind]) or (boolean and bool not in KINDS[kind]):
         raise RequestError(f"'{name}' must be {kind}, not {_shown(value)}.")
+
+
+def _check_served(fields: Mapping[str, Any]) -> None:
+    """What would be answered otherwise than asked."""
+    for name, instead in NOT_SERVED.items():
+        if fields.get(name) is not None:
+            raise RequestError(f"'{name}' is not served here: {instead}.")
+    if fields.get('n', 1) not in (None, 1):
+        raise RequestError(f"'n' must be 1, not {_shown(fields['n'])}.")
+    if not 0 <= (fields.get('top_logprobs') or 0) <= MOST_LOGPROBS:
+        raise RequestError(f"'top_logprobs' must be from 0 to {MOST_LOGPROBS}, not {_shown(fields['top_logprobs'])}.")
 
 
 def _check_messages(messages: object) -> None:

@@ -12,14 +12,18 @@ from pace_ros.serving.ledger import Account
 @dataclass
 class Conversation:
     """``home`` is its account on the replica where it lives; ``under_way`` counts turns that run or wait for their
-    place; it ends at ``until`` (monotonic, s) unless a turn comes.
+    place; it ends at ``until`` (monotonic, s) unless a turn comes, and with the turn under way once it is ``told`` to.
+    ``seat`` is the account of the turn being answered; ``derived``: its client does not say which conversation it is.
     """
 
     key: str
     turns: int = 0
     home: Account | None = None
+    seat: Account | None = None
     under_way: int = 0
     until: float = 0.0
+    told: bool = False
+    derived: bool = False
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
@@ -58,25 +62,51 @@ class Conversations:
         conversation.under_way += 1
         return conversation
 
-    def leave(self, conversation: Conversation, *, hung_up: bool = False) -> None:
-        """A turn has ended; a client that has ``hung_up`` may have left for good.
+    def leave(self, conversation: Conversation, *, hung_up: bool = False, answered: bool = True) -> None:
+        """A turn has ended; a client that has ``hung_up`` in its answer may have left for good. One that was not
+        ``answered``, as it was refused or has not waited, leaves the conversation what it had, and time to come again.
 
         Raises ValueError where none was under way.
         """
         if conversation.under_way < 1:
             raise ValueError(f'no turn of {conversation.key} is under way')
         conversation.under_way -= 1
-        conversation.until = self._clock.monotonic() + (min(self._grace, self._idle) if hung_up else self._idle)
+        now, grace = self._clock.monotonic(), min(self._grace, self._idle)
+        if hung_up:
+            conversation.until = now + grace
+        elif answered:
+            conversation.until = now + self._idle
+        else:
+            conversation.until = max(conversation.until, now + grace)
 
     def remove(self, conversation: Conversation) -> None:
         """It is known no more; its key may begin another."""
         if self._known.get(conversation.key) is conversation:
             del self._known[conversation.key]
 
+    def first_end(self) -> float:
+        """When the first slot becomes free if no turn comes and nobody ends any, s from now; 0 if none is taken."""
+        now = self._clock.monotonic()
+        left = [
+            0.0 if each.told else self._idle if each.under_way else max(0.0, each.until - now)
+            for each in self._known.values() if each.home is not None or each.seat is not None
+        ]
+        return min(left, default=0.0)
+
+    def longest_idle(self) -> Conversation | None:
+        """Of those whose clients do not say which they are, and so never that they end, the one that lives somewhere
+        and has been idle for longest.
+        """
+        idle = [
+            each for each in self._known.values()
+            if each.derived and each.home is not None and not each.under_way and not each.lock.locked()
+        ]
+        return min(idle, key=lambda each: each.until, default=None)
+
     def over(self) -> list[Conversation]:
-        """Those that have been idle for too long."""
+        """Those that have been idle for too long, or were told to end."""
         return [each for each in self._known.values() if self.is_over(each)]
 
     def is_over(self, conversation: Conversation) -> bool:
-        """Whether it has been idle for too long, and no turn has come meanwhile."""
-        return not conversation.under_way and conversation.until <= self._clock.monotonic()
+        """Whether it has been idle for too long, or was told to end, and no turn has come meanwhile."""
+        return not conversation.under_way and (conversation.told or conversation.until <= self._clock.monotonic())

@@ -11,6 +11,7 @@ Besides ``replicas`` every key is a setting of ``GatewaySettings``.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,9 @@ ROLES = ('prefill', 'decode', 'both')
 POLICIES = ('pinned', 'collocated', 'disaggregated', 'predicted', 'least-loaded', 'round-robin')
 HAND_OVER = ('pinned', 'disaggregated', 'predicted')  # those that have a cache moved
 
+_LABEL = r'[\w-]{1,63}'  # of a host's name; a longer one, or none, cannot be looked up
+URL = re.compile(rf'https?://({_LABEL}(\.{_LABEL})*\.?|\[[\da-fA-F:.]+\])(:(?P<port>\d{{1,5}}))?/?', re.ASCII)
+
 
 @dataclasses.dataclass(frozen=True)
 class Replica:
@@ -32,7 +36,7 @@ class Replica:
     url: str = setting('', 'Its base URL, without /v1.')
     role: str = setting('both', 'prefill: first turns are read here; decode: conversations live here.', choices=ROLES)
     slots: int = setting(4, 'Conversations it holds at once (its -np).', low=1, high=256)
-    context: int = setting(2048, 'Tokens of context a slot (its -c over its -np).', low=16, high=10_000_000)
+    context: int = setting(4096, 'Tokens of context a slot (its -c over its -np).', low=16, high=10_000_000)
     kv: int = setting(0, 'Tokens of KV cache that all its slots share; 0: each has its context for itself.', low=0,
                       high=10_000_000_000)
     prefill_rate: float = setting(200.0, 'Prompt tokens a second until it has been measured.', low=0.1, high=1e7)
@@ -97,6 +101,7 @@ class Deadlines:
     """Every wait ends, s."""
 
     connect: float = setting(1.0, 'To reach a replica.', low=0.01, high=60.0)
+    tokenize: float = setting(2.0, 'To tell the tokens of a prompt.', low=0.01, high=60.0)
     prefill: float = setting(60.0, 'To read a prompt on a prefiller.', low=0.1, high=3600.0)
     hand_over: float = setting(30.0, 'To save or to restore a slot; a replica does so between two batches.', low=0.1,
                                high=600.0)
@@ -127,6 +132,9 @@ class GatewaySettings:
     deadlines: Deadlines = dataclasses.field(default_factory=Deadlines)
 
 
+SECTIONS = ('identity', 'admission', 'limits', 'deadlines')
+
+
 @dataclasses.dataclass(frozen=True)
 class Fleet:
     """Everything the gateway is told. Raises ConfigError for replicas that cannot make a fleet."""
@@ -140,9 +148,9 @@ class Fleet:
             if len(set(given)) < len(given):
                 raise ConfigError(f'Two replicas have one {what}: {", ".join(given)}.')
         for each in self.replicas:
-            if not each.name or not each.url.startswith(('http://', 'https://')):
-                raise ConfigError(f'A replica needs a name and a URL with http:// or https://, not {each.name!r}, '
-                                  f'{each.url!r}.')
+            if not each.name:
+                raise ConfigError(f'A replica needs a name: the one at {each.url!r} has none.')
+            _check_url(each)
             if 0 < each.kv < each.context:
                 raise ConfigError(f'The replica {each.name!r} has less KV cache ({each.kv}) than a context '
                                   f'({each.context}).')
@@ -169,11 +177,24 @@ def read_fleet(path: Path) -> Fleet:
     if not isinstance(content, dict) or not isinstance(content.get('replicas'), list) or not content['replicas']:
         raise ConfigError(f'{path} must map settings to values and list replicas.')
     try:
-        fleet = fleet_of(content)
-        _check_served(fleet)
+        return served_fleet_of(content)
     except ConfigError as error:
         raise ConfigError(f'{path}: {error}') from None
+
+
+def served_fleet_of(content: Mapping[str, Any]) -> Fleet:
+    """A fleet of nested values that can serve. Raises ConfigError."""
+    fleet = fleet_of(content)
+    _check_served(fleet)
     return fleet
+
+
+def _check_url(replica: Replica) -> None:
+    """Raises ConfigError for one that no request can be sent to."""
+    found = URL.fullmatch(replica.url)
+    if found is None or not 0 < int(found['port'] or 80) < 1 << 16:
+        raise ConfigError(f"The replica {replica.name!r} needs a 'url' of http:// or https://, a host and perhaps a "
+                          f'port, with nothing after them, not {replica.url!r}.')
 
 
 def _check_served(fleet: Fleet) -> None:
@@ -192,9 +213,17 @@ def fleet_of(content: Mapping[str, Any]) -> Fleet:
     for each in content.get('replicas') or ():
         if not isinstance(each, Mapping):
             raise ConfigError(f'A replica must map settings to values, not {each!r}.')
-        replicas.append(with_values(Replica(), {str(key): value for key, value in each.items()}))
-    settings = with_values(GatewaySettings(), _flat({key: each for key, each in content.items() if key != 'replicas'}))
-    return Fleet(tuple(replicas), settings)
+        try:
+            replicas.append(with_values(Replica(), {str(key): value for key, value in each.items()}))
+        except ConfigError as error:
+            raise ConfigError(f'The replica {each.get("name", "")!r}: {error}') from None
+    values = {key: each for key, each in content.items() if key != 'replicas'}
+    for section in SECTIONS:
+        if values.get(section) is None:
+            values[section] = {}  # nothing is said in it
+        if not isinstance(values[section], Mapping):
+            raise ConfigError(f"'{section}' must map settings to values, not {values[section]!r}.")
+    return Fleet(tuple(replicas), with_values(GatewaySettings(), _flat(values)))
 
 
 def _flat(values: Mapping[Any, Any], prefix: str = '') -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The gateway's counters and gauges for Prometheus, read from what it keeps anyway, and how long first tokens take."""
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Histogram, generate_latest
@@ -11,15 +11,25 @@ if TYPE_CHECKING:
     from pace_ros.serving.gateway import Gateway
 
 COUNTED = {
-    'turns': 'Turns answered to their end.', 'refused': 'Turns refused for want of room.',
-    'failed': 'Turns that ended with an error.', 'handed_over': 'KV caches moved to a decoder.',
+    'turns': 'Turns answered to their end.', 'refused': 'Turns refused: no room, or nobody well.',
+    'failed': 'Turns that ended with an error.', 'hung_up': 'Turns whose client did not wait for the end.',
+    'handed_over': 'KV caches moved to a decoder.',
     'hand_overs_failed': 'Caches that were not moved: read again where they are used.',
     'rebound': 'Turns begun again elsewhere, their replica lost before the first token.',
     'deaths': 'Replicas lost.', 'read': 'Prompt tokens read.', 'cached': 'Prompt tokens found in a slot.',
-    'answered': 'Tokens answered.', 'drift': 'Tokens the ledger took for held and a server did not find.',
+    'answered': 'Tokens answered.',
+}
+BY_REPLICA = {
+    'slow': 'Calls that took too long or failed.', 'drift': 'Tokens the ledger took for held and it did not find.',
 }
 
+MOVES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)  # s
 BUCKETS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0, 15.0, 20.0, 30.0, 60.0)  # s
+
+
+def hand_over_seconds() -> Histogram:
+    """How long caches take to be moved."""
+    return Histogram('l2_gateway_hand_over_seconds', 'To save a cache and to restore it.', buckets=MOVES, registry=None)
 
 
 class FirstTokens:
@@ -47,6 +57,8 @@ class Metrics:
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)
         self._registry.register(gateway.first_tokens.histogram)
+        if gateway.files is not None:
+            self._registry.register(gateway.files.seconds)
 
     def text(self) -> bytes:
         """In Prometheus' text format."""
@@ -57,10 +69,9 @@ class Metrics:
         gateway = self._gateway
         for name, what in COUNTED.items():
             yield CounterMetricFamily(f'l2_gateway_{name}', what, value=getattr(gateway.tally, name))
-        ended = CounterMetricFamily('l2_gateway_conversations_ended', 'Conversations ended, by why.', labels=['why'])
-        for why, count in gateway.tally.ended.items():
-            ended.add_metric([why], count)
-        yield ended
+        for name, counted in (('slow', gateway.tally.slow), ('drift', gateway.tally.drift_at)):
+            yield _labelled(name, BY_REPLICA[name], 'replica', {each: counted.get(each, 0) for each in gateway.states})
+        yield _labelled('conversations_ended', 'Conversations ended, by why.', 'why', gateway.tally.ended)
         yield GaugeMetricFamily('l2_gateway_conversations', 'Conversations known.', value=len(gateway.conversations))
         yield GaugeMetricFamily('l2_gateway_waiting', 'Turns waiting for room.', value=gateway.seating.waiting)
         yield GaugeMetricFamily('l2_gateway_arriving', 'Prompt tokens a second let in.',
@@ -88,3 +99,10 @@ class Metrics:
             for name, value in values.items():
                 families[name].add_metric([state.name], value)
         yield from families.values()
+
+
+def _labelled(name: str, what: str, label: str, counts: Mapping[str, int]) -> CounterMetricFamily:
+    family = CounterMetricFamily(f'l2_gateway_{name}', what, labels=[label])
+    for each, count in counts.items():
+        family.add_metric([each], count)
+    return family

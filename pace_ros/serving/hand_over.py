@@ -2,42 +2,59 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import logging
 import os
 import secrets
 import stat
+import weakref
 from pathlib import Path
 
+from pace_ros.clock import Clock, SystemClock
+from pace_ros.serving.gateway_metrics import hand_over_seconds
 from pace_ros.serving.replica_client import ReplicaClient
 from pace_ros.serving.replica_errors import ReplicaError
 from pace_ros.settings import ConfigError
 
+log = logging.getLogger(__name__)
 PREFIX = 'kv-'
 PRIVATE = stat.S_IRWXU
 
 
 class HandOverFailed(RuntimeError):
-    """The cache was not moved; the message says why. ``source`` and ``target``: who is to blame, if anyone."""
+    """The cache was not moved; the message says why. ``source`` and ``target``: who is to blame, if anyone; ``apart``:
+    the source has a slot folder that is not ours, and has left a file there.
+    """
 
-    def __init__(self, message: str, *, source: ReplicaError | None = None, target: ReplicaError | None = None) -> None:
+    def __init__(
+        self, message: str, *, source: ReplicaError | None = None, target: ReplicaError | None = None,
+        apart: bool = False,
+    ) -> None:
         super().__init__(message)
+        self.apart = apart
         self.source = source
         self.target = target
 
 
 class SlotFiles:
-    """The folder that the replicas share. Its names are random: no client's word is in them."""
+    """The folder that the replicas share. Its names are random: no client's word is in them. It is one gateway's alone:
+    another would take its files for left over.
+    """
 
-    def __init__(self, folder: Path, *, largest: int) -> None:
+    def __init__(self, folder: Path, *, largest: int, clock: Clock | None = None) -> None:
+        self.seconds = hand_over_seconds()
+        self._clock = clock or SystemClock()
         self._folder = folder
         self._largest = largest
         self._moving: set[str] = set()
         self._token_bytes = 0.0  # of the last file
+        self._unlock: weakref.finalize[[int], SlotFiles] | None = None
 
     def prepare(self) -> None:
-        """Make the folder, private, and delete what an earlier life left there.
+        """Make the folder, private, and delete what an earlier life left there. It is locked until ``close``.
 
-        Raises ConfigError for a folder that cannot be made private, or that holds other files: it would be closed to
-        their owners.
+        Raises ConfigError for a folder that cannot be made private, that another gateway has, or that holds other
+        files: it would be closed to their owners.
         """
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=PRIVATE)
@@ -46,9 +63,33 @@ class SlotFiles:
                 raise ConfigError(f"'slot_dir' {self._folder} holds other files, as {min(strange)}: give it a folder "
                                   'of its own.')
             self._folder.chmod(PRIVATE)
+            self._lock()
             self.sweep()
         except OSError as error:
             raise ConfigError(f"'slot_dir' {self._folder} cannot be used: {error.strerror or error}.") from error
+
+    def close(self) -> None:
+        """Delete what is left, and let another gateway have the folder. Raises OSError."""
+        try:
+            self.sweep()
+        finally:
+            if self._unlock is not None:
+                self._unlock()
+
+    def _lock(self) -> None:
+        """Raises ConfigError where another gateway has it."""
+        if self._unlock is not None and self._unlock.alive:
+            return
+        held = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
+        self._unlock = weakref.finalize(self, os.close, held)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._unlock()
+            raise ConfigError(f"'slot_dir' {self._folder} is in use by another gateway: give each a folder of its "
+                              'own.') from None
+        except OSError as error:  # a network file system may lock no folders
+            log.warning('%s cannot be locked (%s): see that no other gateway uses it', self._folder, error.strerror)
 
     def sweep(self) -> None:
         """Delete what is not being moved: a server may write a file after nobody waits for it. Raises OSError."""
@@ -63,13 +104,16 @@ class SlotFiles:
         if tokens * self._token_bytes > self._largest:
             raise HandOverFailed(f'{tokens} tokens would take more than {self._largest} bytes')
         name = f'{PREFIX}{secrets.token_hex(16)}'
-        path = self._folder / name
+        path, began = self._folder / name, self._clock.monotonic()
         self._moving.add(name)
         try:
             self._reserve(path)
-            return await self._move(source, slot, target, into, path)
+            moved = await self._move(source, slot, target, into, path)
         except OSError as error:
             raise HandOverFailed(f'{name}: {error.strerror or error}') from error
+        else:
+            self.seconds.observe(self._clock.monotonic() - began)
+            return moved
         finally:
             self._moving.discard(name)
             with contextlib.suppress(OSError):
@@ -93,7 +137,7 @@ class SlotFiles:
         """Raises HandOverFailed for a file that was not written as it should be; OSError where there is none."""
         size = path.stat().st_size
         if size == 0 or size != written:
-            raise HandOverFailed(f'of a slot file of {written} bytes {size} are there: do all share one folder?')
+            raise HandOverFailed(f'of a slot file of {written} bytes {size} are there', apart=size == 0 < written)
         self._token_bytes = size / max(1, tokens)
         if size > self._largest:
             raise HandOverFailed(f'a slot file of {size} bytes is larger than {self._largest}')

@@ -12,11 +12,14 @@ import signal
 import socket
 import sys
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI
 
+from pace_ros import command_line
 from pace_ros.clock import SystemClock
+from pace_ros.serving import addresses
 from pace_ros.serving.app import make_app
 from pace_ros.serving.fleet import Fleet, read_fleet
 from pace_ros.serving.gateway import Gateway
@@ -24,7 +27,7 @@ from pace_ros.serving.replica_client import ReplicaClient
 from pace_ros.settings import ConfigError
 
 TOKEN, KEY = 'PACE_GATEWAY_TOKEN', 'PACE_REPLICA_API_KEY'
-LOOPBACK = {'127.0.0.1', 'localhost', '::1'}
+CONNECTIONS = 1024  # at once; more are told 503
 
 
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:
@@ -32,9 +35,8 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog='l2_gateway', description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('fleet', type=Path, help='YAML file: replicas and settings (docs/serving.md)')
-    parser.add_argument('--port', type=int, help='instead of the one in the file; 0 chooses a free one')
-    known, _ros = parser.parse_known_args(argv)  # a launch file adds --ros-args
-    return known
+    parser.add_argument('--port', type=command_line.port, help='instead of the one in the file; 0 chooses a free one')
+    return parser.parse_args(command_line.own_words(argv))
 
 
 def secret(name: str) -> str:
@@ -61,36 +63,54 @@ def gateway_of(fleet: Fleet, *, api_key: str = '') -> Gateway:
 def listening(host: str, port: int) -> socket.socket:
     """A bound socket. Raises ConfigError for an address that cannot be used."""
     try:
-        return socket.create_server((host, port), family=socket.AF_INET6 if ':' in host else socket.AF_INET)
-    except (OSError, OverflowError) as error:
-        why = getattr(error, 'strerror', None) or error
-        raise ConfigError(f'The gateway cannot listen on {host}, port {port}: {why}.') from error
+        return addresses.listening(host, port)
+    except ValueError as error:
+        raise ConfigError(f'The gateway: {error}') from error
+
+
+def bound_for(fleet: Fleet, port: int | None = None) -> socket.socket:
+    """The gateway's socket. Raises ConfigError, also for an address beyond loopback without a token."""
+    host, _ = fleet.settings.host, secret(KEY)
+    if host not in addresses.LOOPBACK and not secret(TOKEN):
+        raise ConfigError(f"'host' is {host}: beyond loopback every client must bear a token, so set {TOKEN}.")
+    return listening(host, fleet.settings.port if port is None else port)
+
+
+def app_of(fleet: Fleet) -> FastAPI:
+    """The application, with the secrets of the environment. Raises ConfigError."""
+    return make_app(gateway_of(fleet, api_key=secret(KEY)), token=secret(TOKEN))
 
 
 def opened(fleet: Fleet, port: int | None = None) -> tuple[FastAPI, socket.socket]:
-    """The application and its socket. Raises ConfigError, also for an address beyond loopback without a token."""
-    host, token = fleet.settings.host, secret(TOKEN)
-    if host not in LOOPBACK and not token:
-        raise ConfigError(f"'host' is {host}: beyond loopback every client must bear a token, so set {TOKEN}.")
-    bound = listening(host, fleet.settings.port if port is None else port)
+    """The application and its socket. Raises ConfigError."""
+    bound = bound_for(fleet, port)
     try:
-        return make_app(gateway_of(fleet, api_key=secret(KEY)), token=token), bound
+        return app_of(fleet), bound
     except ConfigError:
         bound.close()
         raise
 
 
 def url_of(bound: socket.socket) -> str:
-    """The base URL of what listens there."""
-    host, port = bound.getsockname()[:2]
-    return f'http://{f"[{host}]" if ":" in host else host}:{port}/v1'
+    """The base URL that clients of what listens there can use."""
+    return f'{addresses.base_url(*bound.getsockname()[:2])}/v1'
 
 
-def serve(app: FastAPI, bound: socket.socket, *, ending: int) -> None:
-    """Until SIGINT or SIGTERM; answers under way then have ``ending`` s."""
-    server = uvicorn.Server(uvicorn.Config(
-        app, log_level='warning', timeout_graceful_shutdown=ending, access_log=False,
-    ))
+class Server(uvicorn.Server):
+    """Answers under way have ``ending`` s once it is told to end; what that cuts off is no news by then."""
+
+    def __init__(self, app: FastAPI, *, ending: int) -> None:
+        super().__init__(uvicorn.Config(app, log_level='warning', timeout_graceful_shutdown=ending, access_log=False,
+                                        limit_concurrency=CONNECTIONS))
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """SIGINT or SIGTERM; the second SIGINT waits for nothing."""
+        logging.getLogger('uvicorn.error').setLevel(logging.CRITICAL)
+        super().handle_exit(sig, frame)
+
+
+def serve(server: Server, bound: socket.socket) -> None:
+    """Until SIGINT or SIGTERM, or until ``server.should_exit``."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)  # uvicorn raises what ended it once more when it has ended
     with contextlib.suppress(KeyboardInterrupt):
@@ -113,7 +133,7 @@ def main() -> None:
     except ConfigError as error:
         sys.exit(f'l2_gateway: {error}')
     print(url_of(bound), flush=True)  # noqa: T201  what a caller waits for
-    serve(app, bound, ending=fleet.settings.deadlines.ending)
+    serve(Server(app, ending=fleet.settings.deadlines.ending), bound)
 
 
 if __name__ == '__main__':

@@ -10,8 +10,10 @@ import sys
 import threading
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from pace_ros import packaged
+from pace_ros import command_line, packaged
+from pace_ros.serving import addresses
 from pace_ros.serving.llama_server import serve, server_parameters
 
 KEY = 'PACE_REPLICA_API_KEY'
@@ -21,10 +23,15 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog='l2_replica', description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--port', type=int, default=0, help='0 chooses a free one (default)')
+    parser.add_argument('--host', default='127.0.0.1', help=f'address to listen on; others than loopback need {KEY} '
+                        '(default: %(default)s)')
+    parser.add_argument('--port', type=command_line.port, default=0, help='0 chooses a free one (default)')
     parser.add_argument('--model', type=Path, help='GGUF model (default: the packaged one)')
     parser.add_argument('--slots', type=int, default=4, help='conversations held at once (default: %(default)s)')
-    parser.add_argument('--context', type=int, default=2048, help='tokens of context a slot (default: %(default)s)')
+    parser.add_argument('--context', type=int, default=4096, help='tokens of context a slot (default: %(default)s)')
+    parser.add_argument('--kv', type=int, default=0,
+                        help='tokens of KV cache that all slots share, as on every other replica of the fleet '
+                        '(default: each slot has its context for itself)')
     parser.add_argument('--batch', type=int, default=512,
                         help='prompt tokens read at a time; small ones let answers in between (default: %(default)s)')
     parser.add_argument('--threads', type=int, default=1, help='for reading and for answering (default: %(default)s)')
@@ -32,8 +39,7 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument('--slot-dir', type=Path, help="the fleet's slot_dir; without it nothing is handed over")
     parser.add_argument('--with-stdin', action='store_true', help='end when standard input is closed: whoever started '
                         'it has ended')
-    known, _ros = parser.parse_known_args(argv)  # a launch file adds --ros-args
-    return known
+    return parser.parse_args(command_line.own_words(argv))
 
 
 def cores_of(text: str) -> set[int]:
@@ -53,12 +59,18 @@ def parameters_of(options: argparse.Namespace, xllamacpp: Any) -> Any:
     for name in ('slots', 'context', 'batch', 'threads'):
         if getattr(options, name) < 1:
             raise ValueError(f'--{name} must be at least 1, not {getattr(options, name)}.')
-    if not 0 <= options.port < 1 << 16:
-        raise ValueError(f'--port must be from 0 to 65535, not {options.port}.')
+    if options.kv and not options.context <= options.kv <= options.context * options.slots:
+        raise ValueError(f'--kv must be from one context ({options.context}) to all of them '
+                         f'({options.context * options.slots}), not {options.kv}.')
+    key = os.environ.get(KEY, '').strip()
+    if options.host not in addresses.LOOPBACK and not key:
+        raise ValueError(f'--host is {options.host}: beyond loopback clients must bear a key, so set {KEY}.')
     parameters = server_parameters(
         xllamacpp, model=options.model, port=options.port, slots=options.slots, context=options.context,
-        threads=options.threads,
+        threads=options.threads, host=options.host,
     )
+    if options.kv:
+        parameters.kv_unified, parameters.n_ctx, parameters.kv_unified_per_slot = True, options.kv, options.context
     parameters.n_batch = parameters.n_ubatch = options.batch
     parameters.cache_ram_mib = 0  # a cache of its own beside the slots would hide what a slot holds
     parameters.endpoint_slots = parameters.endpoint_metrics = parameters.endpoint_props = True
@@ -66,7 +78,7 @@ def parameters_of(options: argparse.Namespace, xllamacpp: Any) -> Any:
         os.umask(0o077)  # what it writes is for its own user alone
         options.slot_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         parameters.slot_save_path = f'{options.slot_dir}/'
-    if key := os.environ.get(KEY, '').strip():
+    if key:
         parameters.api_keys = [key]
     return parameters
 
@@ -92,12 +104,12 @@ def main() -> None:
     def announce(address: str, stop: threading.Event) -> None:
         if options.with_stdin:
             threading.Thread(target=_wait_for_end_of_input, args=[stop], daemon=True).start()
-        print(address, flush=True)  # noqa: T201  what a caller waits for
+        print(addresses.base_url(options.host, urlsplit(address).port or 0), flush=True)  # noqa: T201  what a caller waits for
 
     try:
         serve(xllamacpp, parameters, announce)
     except RuntimeError as error:
-        sys.exit(f'l2_replica: the server does not start: {error}')
+        sys.exit(f'l2_replica: the server does not start with {parameters.model.path}: {error}')
 
 
 if __name__ == '__main__':

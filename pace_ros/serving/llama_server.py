@@ -1,4 +1,4 @@
-"""llama.cpp's own HTTP server in this process, on loopback: what all of ours have in common."""
+"""llama.cpp's own HTTP server in this process: what all of ours have in common."""
 from __future__ import annotations
 
 import os
@@ -10,21 +10,28 @@ from types import FrameType
 from typing import Any
 
 from pace_ros import packaged
+from pace_ros.serving import addresses
+
+MAGIC = b'GGUF'
 
 
 def server_parameters(
-    xllamacpp: Any, *, model: Path | None, port: int, slots: int, context: int, threads: int
+    xllamacpp: Any, *, model: Path | None, port: int, slots: int, context: int, threads: int, host: str = '127.0.0.1'
 ) -> Any:
     """llama.cpp's parameters for so many tokens of ``context`` a slot; without a model, the packaged one.
 
-    Raises ValueError with a sentence, or MissingPackage, where there is none.
+    Raises ValueError with a sentence for a model or an address that cannot be used, or MissingPackage.
     """
     file = model or packaged.small_chat_model()
     if not file.is_file():
         raise ValueError(f'There is no model at {file}.')
+    with file.open('rb') as content:
+        if content.read(len(MAGIC)) != MAGIC:
+            raise ValueError(f'{file} is no GGUF model.')
+    addresses.listening(host, port).close()
     parameters = xllamacpp.CommonParams()
     parameters.model.path = str(file)
-    parameters.hostnames = ['127.0.0.1']
+    parameters.hostnames = [host]
     parameters.port = port
     parameters.n_parallel = slots
     parameters.n_ctx = context * slots

@@ -1,7 +1,7 @@
 """``l2_fleet``: a whole fleet on this machine by one command: replicas pinned to cores, the gateway in front of them.
 
 It prints the gateway's base URL once it serves, and ends everything with itself. A replica that dies is left out, not
-started again. Clients bear PACE_GATEWAY_TOKEN if it is set.
+started again; without a decoder it ends, with code 1. Clients bear PACE_GATEWAY_TOKEN if it is set.
 """
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ import contextlib
 import logging
 import os
 import secrets
-import shutil
 import signal
+import socket
 import sys
-import tempfile
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from pace_ros.command_line import own_words, port
 from pace_ros.serving.cores import shares
-from pace_ros.serving.fleet import POLICIES, Fleet, read_fleet
-from pace_ros.serving.l2_gateway import KEY, log_to_stderr, opened, serve, url_of
+from pace_ros.serving.fleet import POLICIES, Fleet, served_fleet_of
+from pace_ros.serving.l2_gateway import KEY, Server, app_of, bound_for, log_to_stderr, serve, url_of
+from pace_ros.serving.own_folder import own_folder
 from pace_ros.serving.replica_process import NotStarted, ReplicaProcess
 from pace_ros.settings import ConfigError
 
@@ -39,52 +41,64 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument('--decoders', type=int, default=2,
                         help='replicas where conversations live (default: %(default)s)')
     parser.add_argument('--slots', type=int, default=4, help='conversations a decoder holds (default: %(default)s)')
-    parser.add_argument('--context', type=int, default=2048, help='tokens of context a slot (default: %(default)s)')
+    parser.add_argument('--context', type=int, default=4096, help='tokens of context a slot (default: %(default)s)')
     parser.add_argument('--batch', type=int, default=512, help='prompt tokens read at a time (default: %(default)s)')
     parser.add_argument('--model', type=Path, help='GGUF model (default: the packaged one)')
     parser.add_argument('--policy', choices=POLICIES, help='how turns are placed (default: pinned)')
-    parser.add_argument('--port', type=int, help="the gateway's; 0 chooses a free one (default: 8090)")
+    parser.add_argument('--port', type=port, help="the gateway's; 0 chooses a free one (default: 8090)")
     parser.add_argument('--settings', type=Path, help="YAML file of more settings of the gateway, without 'replicas'")
-    known, _ros = parser.parse_known_args(argv)  # a launch file adds --ros-args
-    return known
+    return parser.parse_args(own_words(argv))
+
+
+class NoDecoder(RuntimeError):
+    """All replicas that answer have ended by themselves."""
 
 
 @contextlib.contextmanager
-def local_fleet(options: argparse.Namespace) -> Iterator[tuple[Path, list[ReplicaProcess]]]:
-    """The fleet file and the running replicas; they end, and what they wrote is deleted, with the context.
+def local_fleet(options: argparse.Namespace) -> Iterator[tuple[Fleet, socket.socket, list[ReplicaProcess]]]:
+    """The fleet with its running replicas, and the socket of the gateway to be; they end, and what they wrote is
+    deleted, with the context. Nothing is started for a fleet that could not serve.
 
     Raises ConfigError for options that make no fleet, NotStarted for a replica that does not start.
     """
-    settings = _settings(options)
-    plan = _plan(options)
-    folder = Path(tempfile.mkdtemp(prefix='l2_fleet-'))  # for its user alone
-    (folder / 'slots').mkdir(mode=0o700)
-    processes: list[ReplicaProcess] = []
+    settings, plan = _settings(options), _plan(options)
+    nowhere = {name: f'http://127.0.0.1:{number + 1}' for number, name in enumerate(plan)}
+    _fleet(options, nowhere, {}, 'slots')
     try:
-        for name, words in plan.items():
-            processes.append(ReplicaProcess(name, [*words, '--slot-dir', str(folder / 'slots')], folder))
-        urls = {each.name: each.url(LONGEST_START) for each in processes}
-        file = folder / 'fleet.yaml'
-        file.write_text(yaml.safe_dump({'replicas': _replicas(options, urls), 'slot_dir': str(folder / 'slots'),
-                                        **settings}), encoding='utf-8')
-        yield file, processes
-    finally:
-        for each in processes:
-            each.end()
-        shutil.rmtree(folder, ignore_errors=True)
+        unserved = _fleet(options, nowhere, settings, 'slots')
+    except ConfigError as error:
+        raise ConfigError(f'{options.settings}: {error}' if options.settings else str(error)) from None
+    with bound_for(unserved, options.port) as bound, own_folder('l2_fleet-') as folder:
+        slots = folder / 'slots'
+        slots.mkdir(mode=0o700)
+        processes: list[ReplicaProcess] = []
+        try:
+            for name, words in plan.items():
+                processes.append(ReplicaProcess(name, [*words, '--slot-dir', str(slots)], folder))
+            urls = {each.name: each.url(LONGEST_START) for each in processes}
+            yield _fleet(options, urls, settings, str(slots)), bound, processes
+        finally:
+            for each in processes:
+                each.end()
+
+
+def _fleet(options: argparse.Namespace, urls: Mapping[str, str], settings: Mapping[str, Any], slot_dir: str) -> Fleet:
+    """Raises ConfigError."""
+    policy = {'policy': options.policy} if options.policy else {}
+    return served_fleet_of({'replicas': _replicas(options, urls), 'slot_dir': slot_dir, **settings, **policy})
 
 
 def _settings(options: argparse.Namespace) -> Mapping[str, Any]:
     """What the gateway is told beside its replicas. Raises ConfigError."""
-    content: Any = {}
-    if options.settings is not None:
-        try:
-            content = yaml.safe_load(options.settings.read_text(encoding='utf-8')) or {}
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            raise ConfigError(f'{options.settings} cannot be read: {" ".join(str(error).split())}') from None
-        if not isinstance(content, dict) or {'replicas', 'slot_dir'} & set(content):
-            raise ConfigError(f"{options.settings} must map settings to values, without 'replicas' and 'slot_dir'.")
-    return {**content, **({'policy': options.policy} if options.policy else {})}
+    if options.settings is None:
+        return {}
+    try:
+        content = yaml.safe_load(options.settings.read_text(encoding='utf-8')) or {}
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError(f'{options.settings} cannot be read: {" ".join(str(error).split())}') from None
+    if not isinstance(content, dict) or {'replicas', 'slot_dir'} & set(content):
+        raise ConfigError(f"{options.settings} must map settings to values, without 'replicas' and 'slot_dir'.")
+    return dict(content)
 
 
 def _plan(options: argparse.Namespace) -> dict[str, list[str]]:
@@ -114,6 +128,26 @@ def _interrupt(number: int, _frame: object) -> None:
     raise SystemExit(128 + number)  # while it starts: what is running already ends with it
 
 
+def _end_without(decoders: Sequence[ReplicaProcess], server: Server) -> None:
+    for each in decoders:
+        each.wait()
+    server.should_exit = True
+
+
+def _serve(fleet: Fleet, bound: socket.socket, processes: Sequence[ReplicaProcess]) -> None:
+    """Until interrupted. Raises NoDecoder when nobody is left who could answer."""
+    names = [each.name for each in fleet.decoders]
+    decoders = [each for each in processes if each.name in names]
+    server = Server(app_of(fleet), ending=fleet.settings.deadlines.ending)
+    threading.Thread(target=_end_without, args=[decoders, server], daemon=True).start()
+    for each in processes:
+        log.info('%s', each)
+    print(url_of(bound), flush=True)  # noqa: T201  what a caller waits for
+    serve(server, bound)
+    if all(each.ended for each in decoders):
+        raise NoDecoder(f'no decoder is left: {", ".join(names)} ended by themselves.')
+
+
 def main() -> None:
     """Serve until interrupted; prints the base URL once everything answers."""
     options = arguments()
@@ -122,14 +156,9 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _interrupt)
     signal.signal(signal.SIGINT, _interrupt)
     try:
-        with local_fleet(options) as (file, processes):
-            fleet: Fleet = read_fleet(file)
-            app, bound = opened(fleet, options.port)
-            for each in processes:
-                log.info('%s', each)
-            print(url_of(bound), flush=True)  # noqa: T201  what a caller waits for
-            serve(app, bound, ending=fleet.settings.deadlines.ending)
-    except (ConfigError, NotStarted) as error:
+        with local_fleet(options) as (fleet, bound, processes):
+            _serve(fleet, bound, processes)
+    except (ConfigError, NotStarted, NoDecoder, OSError) as error:
         sys.exit(f'l2_fleet: {error}')
 
 

@@ -12,6 +12,7 @@ import threading
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from pace_ros.command_line import own_words
 from pace_ros.serving.delay import DelayingProxy
 from pace_ros.serving.llama_server import serve, server_parameters
 
@@ -29,8 +30,7 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument('--context', type=int, default=2048, help='tokens of context a slot (default: %(default)s)')
     parser.add_argument('--delay', type=float, default=0.0, metavar='S',
                         help='hold every request back for so long, as a busy or distant cloud does')
-    known, _ros = parser.parse_known_args(argv)  # a launch file adds --ros-args
-    return known
+    return parser.parse_args(own_words(argv))
 
 
 def main() -> None:

@@ -91,7 +91,13 @@ class Policy(ABC):
         It may be asked about one turn more than once, until there is room.
         """
 
-    def learn(self, turn: Turn, answered: int) -> None:  # noqa: B027  most policies remember nothing
+    def placed(self, turn: Turn, placement: Placement) -> None:  # noqa: B027  most policies remember nothing
+        """There was room, and the turn is under way."""
+
+    def left(self, turn: Turn) -> None:  # noqa: B027  likewise
+        """The turn is under way no more, however it has ended."""
+
+    def learn(self, turn: Turn, answered: int) -> None:  # noqa: B027  likewise
         """A turn has ended after so many tokens of answer."""
 
     def forget(self, conversation: str) -> None:  # noqa: B027  likewise

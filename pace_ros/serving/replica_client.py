@@ -4,7 +4,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ import httpx
 from pace_ros.clock import Clock
 from pace_ros.llm.sse import SseOverflow, SseParser
 from pace_ros.serving.fleet import Deadlines, Replica
-from pace_ros.serving.replica_errors import ReplicaDown, ReplicaError, ReplicaRefused, ReplicaSlow
+from pace_ros.serving.replica_errors import ReplicaDown, ReplicaError, ReplicaRefused, ReplicaSlow, TimeUp
 from pace_ros.serving.usage import Chunk, Usage, says_something, usage_of
 
 DONE = '[DONE]'
@@ -39,8 +39,9 @@ class SlotState:
 
 
 class ReplicaClient:
-    """Calls of one replica, each with its deadline. Nothing is kept alive: these servers close idle connections, and a
-    loopback connection costs next to nothing. ``heard``: when it last said anything (monotonic, s).
+    """Calls of one replica, each with its deadline: ``until`` (monotonic, s) is the whole turn's, ``patience`` (s) what
+    this call may take, where that is less than the settings allow. Nothing is kept alive: these servers close idle
+    connections, and a loopback connection costs next to nothing. ``heard``: when it last said anything (monotonic, s).
     """
 
     def __init__(
@@ -71,86 +72,88 @@ class ReplicaClient:
         self.heard = self._clock.monotonic() if well else self.heard
         return well
 
-    async def tokens(self, body: Mapping[str, Any]) -> list[int]:
+    async def tokens(self, body: Mapping[str, Any], *, until: float = math.inf) -> list[int]:
         """A request's prompt, as its template writes it. Raises ReplicaError."""
         asked = {name: value for name, value in body.items() if name != 'max_tokens'}
+        patience = self._deadlines.tokenize
         try:
-            written = await self._call('/apply-template', asked, self._deadlines.hand_over)
+            written = await self._call('/apply-template', asked, patience, until)
         except ReplicaRefused as error:
             if error.status != httpx.codes.INTERNAL_SERVER_ERROR:
                 raise
             raise ReplicaRefused(str(error), status=httpx.codes.BAD_REQUEST) from None  # a field of the wrong type
-        read = await self._call('/tokenize', {'content': written['prompt'], 'add_special': True,
-                                              'parse_special': True}, self._deadlines.hand_over)
-        return list(read['tokens'])
+        with self._understood('/apply-template'):
+            asked = {'content': str(written['prompt']), 'add_special': True, 'parse_special': True}
+        read = await self._call('/tokenize', asked, patience, until)
+        with self._understood('/tokenize'):
+            return [int(each) for each in read['tokens']]
 
-    async def prefill(self, body: Mapping[str, Any], slot: int, *, until: float = math.inf) -> Usage:
-        """Read a prompt into a slot, before ``until`` (monotonic, s). Raises ReplicaError.
+    async def prefill(
+        self, body: Mapping[str, Any], slot: int, *, until: float = math.inf, patience: float = math.inf
+    ) -> Usage:
+        """Read a prompt into a slot. Raises ReplicaError.
 
         The one token that the server makes up at the end is not fed back, so that the slot holds the prompt alone.
         """
         asked = {**body, **_in_slot(slot), 'max_tokens': 1, 'stream': False}
-        patience = min(self._deadlines.prefill, self._left(until))
-        usage = usage_of(await self._call('/v1/chat/completions', asked, patience))
+        done = await self._call('/v1/chat/completions', asked, min(self._deadlines.prefill, patience), until)
+        with self._understood('its usage'):
+            usage = usage_of(done)
         if usage is None:
-            raise ReplicaRefused(f'{self.replica.name} gave no usage', status=httpx.codes.BAD_GATEWAY)
+            raise self._unusable('it gave no usage')
         return usage
 
     async def save(self, slot: int, file: str) -> Saved:
         """Write a slot to a file of the slot folder. Raises ReplicaError."""
         done = await self._slot(slot, 'save', file)
-        return Saved(int(done['n_saved']), int(done['n_written']))
+        with self._understood('what it saved'):
+            return Saved(int(done['n_saved']), int(done['n_written']))
 
     async def restore(self, slot: int, file: str) -> int:
         """Read a slot from such a file; its tokens. Raises ReplicaError."""
-        return int((await self._slot(slot, 'restore', file))['n_restored'])
+        done = await self._slot(slot, 'restore', file)
+        with self._understood('what it restored'):
+            return int(done['n_restored'])
 
-    async def erase(self, slot: int) -> None:
+    async def erase(self, slot: int, *, patience: float = math.inf) -> None:
         """Empty a slot. Raises ReplicaError."""
-        await self._slot(slot, 'erase', None)
+        await self._slot(slot, 'erase', None, patience)
 
-    async def slots(self) -> list[SlotState]:
+    async def slots(self, *, patience: float = math.inf) -> list[SlotState]:
         """All slots as the server sees them. Raises ReplicaError."""
-        try:
-            with anyio.fail_after(self._deadlines.hand_over):
-                response = await self._http.get('/slots')
-            states = [_slot_state(each) for each in json.loads(self._accepted(response))]
-        except TimeoutError:
-            raise ReplicaSlow(f'{self.replica.name} did not tell its slots in time') from None
-        except httpx.HTTPError as error:
-            raise self._down(error) from error
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise ReplicaRefused(f'{self.replica.name}: /slots is not what llama.cpp sends', status=502) from None
+        with self._within(min(self._deadlines.hand_over, patience), math.inf, 'did not tell its slots'):
+            response = await self._http.get('/slots')
+        text = self._accepted(response)
+        with self._understood('/slots'):
+            states = [_slot_state(each) for each in json.loads(text)]
         if not states:
-            raise ReplicaRefused(f'{self.replica.name} lists no slots', status=httpx.codes.BAD_GATEWAY)
+            raise self._unusable('it lists no slots')
         return states
 
     async def stream(
-        self, body: Mapping[str, Any], slot: int | None, *, until: float = math.inf
+        self, body: Mapping[str, Any], slot: int | None, *, until: float = math.inf, patience: float = math.inf
     ) -> AsyncGenerator[Chunk, None]:
-        """The chunks of an answer, before ``until`` (monotonic, s); ``slot`` None leaves the choice to the server.
+        """The chunks of an answer, ``patience`` for the first that says something; ``slot`` None leaves the choice to
+        the server.
 
         Raises ReplicaError. Close the generator to end the request early.
         """
         asked = {**body, **_in_slot(slot), 'stream': True, 'stream_options': {'include_usage': True}}
-        patience, used = self._deadlines.first_token, False
+        patience, used = min(self._deadlines.first_token, patience), False
         async with contextlib.aclosing(self._payloads(asked)) as payloads:
             while True:
-                waits = min(patience, self._left(until))
-                try:
-                    with anyio.fail_after(waits):
-                        payload = await anext(payloads, DONE)
-                except TimeoutError:
-                    raise ReplicaSlow(f'{self.replica.name} gave no token within {waits:.3g} s') from None
+                with self._within(patience, until, 'gave no token'):
+                    payload = await anext(payloads, DONE)
                 if payload == DONE:
                     break
                 chunk = self._parsed(payload)
-                used = used or usage_of(chunk) is not None
+                with self._understood('a chunk'):
+                    used, says = used or usage_of(chunk) is not None, says_something(chunk)
                 yield chunk
-                if says_something(chunk):
+                if says:
                     patience = self._deadlines.next_token
         if not used:
-            raise ReplicaRefused(f'{self.replica.name} gave no usage', status=httpx.codes.BAD_GATEWAY)
+            raise self._unusable('it gave no usage')
 
     async def _payloads(self, asked: Mapping[str, Any]) -> AsyncGenerator[str, None]:
         parser, ended = SseParser(), False
@@ -166,26 +169,47 @@ class ReplicaClient:
         except httpx.HTTPError as error:
             raise self._down(error) from error
         except SseOverflow as error:
-            raise ReplicaRefused(f'{self.replica.name}: {error}', status=httpx.codes.BAD_GATEWAY) from error
+            raise self._unusable(str(error)) from error
         if not ended:
             raise ReplicaDown(f'{self.replica.name} ended its answer in the middle')
 
-    async def _slot(self, slot: int, action: str, file: str | None) -> dict[str, Any]:
+    async def _slot(self, slot: int, action: str, file: str | None, patience: float = math.inf) -> dict[str, Any]:
         asked = {} if file is None else {'filename': file}
-        return await self._call(f'/slots/{slot}?action={action}', asked, self._deadlines.hand_over)
+        return await self._call(f'/slots/{slot}?action={action}', asked, min(self._deadlines.hand_over, patience))
 
-    async def _call(self, path: str, asked: Mapping[str, Any], patience: float) -> dict[str, Any]:
-        try:
-            with anyio.fail_after(patience):
-                response = await self._http.post(path, json=asked)
-        except TimeoutError:
-            raise ReplicaSlow(f'{self.replica.name} did not answer {path} within {patience:.3g} s') from None
-        except httpx.HTTPError as error:
-            raise self._down(error) from error
+    async def _call(
+        self, path: str, asked: Mapping[str, Any], patience: float, until: float = math.inf
+    ) -> dict[str, Any]:
+        with self._within(patience, until, f'did not answer {path}'):
+            response = await self._http.post(path, json=asked)
         return self._parsed(self._accepted(response))
 
-    def _left(self, until: float) -> float:
-        return max(0.0, until - self._clock.monotonic())
+    @contextlib.contextmanager
+    def _within(self, patience: float, until: float, what: str) -> Iterator[None]:
+        """Raises ReplicaSlow after its patience, TimeUp where the turn ends before, ReplicaDown for a connection that
+        fails.
+        """
+        left = max(0.0, until - self._clock.monotonic())
+        waits = min(patience, left)
+        try:
+            with anyio.fail_after(waits):
+                yield
+        except TimeoutError:
+            kind = TimeUp if left < patience else ReplicaSlow
+            raise kind(f'{self.replica.name} {what} within {waits:.3g} s') from None
+        except httpx.HTTPError as error:
+            raise self._down(error) from error
+
+    @contextlib.contextmanager
+    def _understood(self, what: str) -> Iterator[None]:
+        """Raises ReplicaRefused for an answer of another shape than llama.cpp's."""
+        try:
+            yield
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
+            raise self._unusable(f'{what} is not what llama.cpp sends') from None
+
+    def _unusable(self, why: str) -> ReplicaRefused:
+        return ReplicaRefused(f'{self.replica.name}: {why}', status=httpx.codes.BAD_GATEWAY)
 
     def _accepted(self, response: httpx.Response) -> str:
         if response.status_code != httpx.codes.OK:
@@ -199,9 +223,10 @@ class ReplicaClient:
         except ValueError:
             content = None
         if not isinstance(content, dict):
-            raise ReplicaRefused(f'{self.replica.name} sent what is no JSON object', status=httpx.codes.BAD_GATEWAY)
+            raise self._unusable('it sent what is no JSON object')
         if isinstance(content.get('error'), Mapping):
-            raise self._refusal(int(content['error'].get('code') or httpx.codes.BAD_GATEWAY), text.encode())
+            code = content['error'].get('code')
+            raise self._refusal(code if isinstance(code, int) else httpx.codes.BAD_GATEWAY, text.encode())
         return content
 
     def _down(self, error: httpx.HTTPError) -> ReplicaDown:
@@ -213,8 +238,10 @@ class ReplicaClient:
             message, kind = str(error.get('message', '')), str(error.get('type', ''))
         except (ValueError, KeyError, TypeError, AttributeError):
             message, kind = content.decode(errors='replace'), ''
-        words = ' '.join(message.split())[:ERROR_WORDS]
-        return ReplicaRefused(f'{self.replica.name}: HTTP {status}: {words}', status=status, kind=kind)
+        words = f'{self.replica.name}: HTTP {status}: {" ".join(message.split())[:ERROR_WORDS]}'
+        if status == httpx.codes.SERVICE_UNAVAILABLE:  # it loads its model: what it held is lost
+            return ReplicaDown(words)
+        return ReplicaRefused(words, status=status, kind=kind)
 
 
 def _in_slot(slot: int | None) -> dict[str, Any]:

@@ -16,6 +16,10 @@ class ReplicaSlow(ReplicaError):
     """It did not answer in time: what it holds cannot be told."""
 
 
+class TimeUp(ReplicaError):
+    """The turn's own time was over before the replica's was: nobody is to blame."""
+
+
 class ReplicaRefused(ReplicaError):
     """It answered with an error; ``status`` is HTTP's, ``kind`` llama.cpp's name for it."""
 
@@ -28,3 +32,8 @@ class ReplicaRefused(ReplicaError):
     def for_the_request(self) -> bool:
         """Whether the request itself is to blame, so that no other replica would take it either."""
         return 400 <= self.status < 500 and self.status not in OUR_OWN
+
+    @property
+    def failed(self) -> bool:
+        """Whether the replica itself is to blame: it failed, or said what nobody can read."""
+        return self.status >= 500

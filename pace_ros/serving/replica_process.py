@@ -53,6 +53,15 @@ class ReplicaProcess:
             raise NotStarted(f'{self.name} does not start: {why[:WORDS]}')
         return self._address
 
+    def wait(self) -> None:
+        """Until it has ended, however that is."""
+        self._process.wait()
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has."""
+        return self._process.poll() is not None
+
     def end(self) -> None:
         """End it, and wait until it has."""
         self._ending = True

@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from pace_ros.clock import Clock
-from pace_ros.serving.admission import SOON, Admission, Verdict, readers
+from pace_ros.serving.admission import SOON, Admission, Verdict, all_taken, readers
 from pace_ros.serving.conversations import Conversation
 from pace_ros.serving.fleet import AdmissionSettings
 from pace_ros.serving.ledger import Account, Ledger
@@ -16,14 +16,23 @@ from pace_ros.serving.waiting_line import WaitingLine
 
 LOOK_AGAIN = 0.25  # s: prompts that were let in are read as time passes, without a word
 OTHERS_FIRST = Verdict(admitted=False, reason='others wait for room', retry_after=SOON)
+TOO_LARGE, FULL, OUTAGE = 413, 429, 503
 
 
 class Refused(RuntimeError):
-    """A turn that does not come in; ``retry_after`` s, infinite where it never will."""
+    """A turn that does not come in; ``retry_after`` s, infinite where it never will. ``status`` is HTTP's: 413 where it
+    never will, 503 where nobody is well who could take it, else 429.
+    """
 
-    def __init__(self, reason: str, retry_after: float) -> None:
+    def __init__(self, reason: str, retry_after: float, *, outage: bool = False) -> None:
         super().__init__(reason)
         self.retry_after = retry_after
+        self.status = TOO_LARGE if math.isinf(retry_after) else OUTAGE if outage else FULL
+
+    @classmethod
+    def by(cls, verdict: Verdict, *, at_least: float = 0.0, more: str = '') -> Refused:
+        """As admission says; a client is asked to wait ``at_least`` s."""
+        return cls(f'{verdict.reason}{more}', max(verdict.retry_after, at_least), outage=verdict.outage)
 
 
 @dataclass(frozen=True)
@@ -42,11 +51,15 @@ class Seating:
     """Takes and gives back seats. Turns of conversations that live nowhere and find no room wait in the order in which
     they came; those that a lost replica has unseated go before them, and were let in once. Who lives somewhere needs
     no slot, and waits behind nobody.
+
+    ``make_room`` has a conversation give up its slot, and says whether there was one that could; ``frees``: when the
+    first slot becomes free by itself, s from now.
     """
 
     def __init__(
         self, states: Mapping[str, ReplicaState], ledger: Ledger, policy: Policy, settings: AdmissionSettings,
-        clock: Clock, *, hands_over: bool,
+        clock: Clock, *, hands_over: bool, make_room: Callable[[], Awaitable[bool]] | None = None,
+        frees: Callable[[], float] | None = None,
     ) -> None:
         self._states = states
         self._ledger = ledger
@@ -54,6 +67,8 @@ class Seating:
         self._settings = settings
         self._clock = clock
         self._hands_over = hands_over
+        self._make_room = make_room
+        self._frees = frees
         self._line = WaitingLine()
         self._waiting_at_home = WaitingLine()
         self.admission = Admission(settings, clock)
@@ -73,41 +88,52 @@ class Seating:
                                         hands_over=self._hands_over))
         return views
 
+    def check_line(self, conversation: Conversation) -> None:
+        """Before a turn costs anything. Raises Refused for one that would have to wait where as many wait as may."""
+        if self._home(conversation, ()) is None and 0 < self.waiting >= self._settings.waiting:
+            raise Refused.by(OTHERS_FIRST, more=self._more())
+
     async def take(
-        self, conversation: Conversation, turn: Turn, without: Collection[str] = (), *, again: bool = False
+        self, conversation: Conversation, turn: Turn, without: Collection[str] = (), *, again: bool = False,
+        until: float = math.inf,
     ) -> Seat:
-        """A seat, as soon as there is one; ``without`` the replicas that have just failed this turn. One that comes
-        ``again``, as those do, has been let in and stands before the others. Raises Refused.
+        """A seat, as soon as there is one, before ``until`` (monotonic, s); ``without`` the replicas that have just
+        failed this turn. One that comes ``again``, as those do, has been let in and stands before the others.
+
+        Raises Refused.
         """
         again = again or bool(without)
         if (never := self._never(conversation, turn)) is not None:
-            raise Refused(never.reason, never.retry_after)
-        until = self._clock.monotonic() + self._settings.wait
+            raise Refused.by(never)
+        until = min(until, self._clock.monotonic() + self._settings.wait)
         line = self._line if self._home(conversation, without) is None else self._waiting_at_home
         found: Seat | Verdict = OTHERS_FIRST
         if line is self._waiting_at_home or again or not len(line):
-            found = self.look(conversation, turn, without, again=again)
+            found = await self._looked(conversation, turn, without, again=again)
         if isinstance(found, Seat):
             return found
         if self._settings.wait <= 0.0:
-            raise Refused(found.reason, found.retry_after)
+            raise Refused.by(found)
         if self.waiting >= self._settings.waiting:
-            raise Refused(f'{found.reason}, and {self.waiting} turns are waiting', found.retry_after)
+            raise Refused.by(found, more=self._more())
         verdict = found
         with line.place(again=again) as place:
             while (left := until - self._clock.monotonic()) > 0:
                 await line.wait(min(left, LOOK_AGAIN))
                 if line is self._waiting_at_home or line.is_first(place):
-                    found = self.look(conversation, turn, without, again=again)
+                    found = await self._looked(conversation, turn, without, again=again)
                     if isinstance(found, Seat):
                         return found
                     verdict = found
-        raise Refused(verdict.reason, max(verdict.retry_after, self._settings.wait))
+        raise Refused.by(verdict, at_least=self._settings.wait)
 
     def changed(self) -> None:
         """Something became free: who waits looks again."""
         self._waiting_at_home.changed()
         self._line.changed()
+
+    def _more(self) -> str:
+        return f', and {self.waiting} turns are waiting'
 
     def _home(self, conversation: Conversation, without: Collection[str]) -> str | None:
         """Where it lives, if its account still stands, and there is reason to go there."""
@@ -127,6 +153,17 @@ class Seating:
         return Verdict(admitted=False, reason=f'{turn.tokens} tokens are more than a context of {largest}',
                        retry_after=math.inf)
 
+    async def _looked(
+        self, conversation: Conversation, turn: Turn, without: Collection[str], *, again: bool
+    ) -> Seat | Verdict:
+        """The same as ``look``, after others have made room if that helps."""
+        found = self.look(conversation, turn, without, again=again)
+        while isinstance(found, Verdict) and found.no_slot and self._make_room is not None and await self._make_room():
+            found = self.look(conversation, turn, without, again=again)
+        if isinstance(found, Verdict) and found.no_slot and self._frees is not None:
+            return replace(found, retry_after=max(SOON, self._frees()))
+        return found
+
     def look(
         self, conversation: Conversation, turn: Turn, without: Collection[str] = (), *, again: bool = False
     ) -> Seat | Verdict:
@@ -139,13 +176,16 @@ class Seating:
         to_read = max(1, turn.prompt - max((each.held for each in views), default=0))
         verdict = self.admission.verdict(turn, to_read, views, known=settled)
         if math.isinf(verdict.retry_after):
-            return Verdict(admitted=False, reason='no replica with so long a context is well', retry_after=SOON)
+            return Verdict(admitted=False, reason='no replica with so long a context is well', retry_after=SOON,
+                           outage=True)
         if not verdict.admitted:
             return verdict
         placement = self._policy.place(turn, views if settled else self.admission.open_to_new(views), home)
         seat = None if placement is None else self._enter(conversation, turn, placement)
         if seat is None:
-            return Verdict(admitted=False, reason='there is no room in any KV cache', retry_after=SOON)
+            return Verdict(admitted=False, reason='there is no room in any KV cache', retry_after=SOON,
+                           no_slot=home is None and all_taken(views))
+        self._policy.placed(turn, seat.placement)
         self._meter(turn, seat.placement, views)
         return seat
 

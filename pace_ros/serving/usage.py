@@ -29,14 +29,20 @@ class Usage:
 
 
 def usage_of(chunk: Mapping[str, Any]) -> Usage | None:
-    """The usage of a response or of its last chunk, None where there is none."""
+    """The usage of a response or of its last chunk, None where there is none. Raises ValueError for negative numbers,
+    or whatever its shape makes Python raise.
+    """
     usage, timings = chunk.get('usage'), chunk.get('timings') or {}
     if not isinstance(usage, Mapping):
         return None
     prompt = int(usage.get('prompt_tokens') or 0)
     details = usage.get('prompt_tokens_details') or {}
     cached = int(timings.get('cache_n', details.get('cached_tokens') or 0))
-    return Usage(prompt, cached, int(usage.get('completion_tokens') or 0), float(timings.get('prompt_ms') or 0.0) / 1e3)
+    answered, reading = int(usage.get('completion_tokens') or 0), float(timings.get('prompt_ms') or 0.0) / 1e3
+    found = Usage(prompt, cached, answered, reading)
+    if min(found.prompt, found.cached, found.answered, found.read) < 0:
+        raise ValueError(f'{found} has negative numbers')
+    return found
 
 
 def says_something(chunk: Mapping[str, Any]) -> bool:

@@ -16,6 +16,7 @@ def whole_answer(chunks: Iterable[Chunk]) -> dict[str, Any]:
     message: dict[str, Any] = {'role': 'assistant', 'content': ''}
     calls: dict[int, dict[str, Any]] = {}
     finish: str | None = None
+    logprobs: list[Any] = []
     for chunk in chunks:
         answer |= {name: chunk[name] for name in ('id', 'created', 'model', 'usage') if chunk.get(name) is not None}
         for choice in chunk.get('choices') or ():
@@ -25,10 +26,12 @@ def whole_answer(chunks: Iterable[Chunk]) -> dict[str, Any]:
                     message[name] = message.get(name, '') + delta[name]
             for call in delta.get('tool_calls') or ():
                 _add_call(calls.setdefault(int(call.get('index', 0)), {}), call)
+            logprobs += (choice.get('logprobs') or {}).get('content') or ()
             finish = choice.get('finish_reason') or finish
     if calls:
         message |= {'content': message['content'] or None, 'tool_calls': [calls[index] for index in sorted(calls)]}
-    return {**answer, 'choices': [{'index': 0, 'message': message, 'finish_reason': finish}]}
+    choice = {'index': 0, 'message': message, 'finish_reason': finish}
+    return {**answer, 'choices': [{**choice, 'logprobs': {'content': logprobs}} if logprobs else choice]}
 
 
 def _add_call(call: dict[str, Any], piece: Mapping[str, Any]) -> None:

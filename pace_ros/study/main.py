@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from pace_ros.study.refusal import refusing
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
-    'run': ('pace_ros.study.evaluation.tool', 'run parts of the evaluation, or go on where it was stopped'),
+    'run': ('pace_ros.study.evaluation.tool',
+            'run parts of the evaluation, or go on where it was stopped (run serving: simulate fleets)'),
     'report': ('pace_ros.study.results.tool', 'tables, figures and one HTML page of a run'),
     'compare': ('pace_ros.study.compare', 'two runs side by side'),
     'spot': ('pace_ros.study.spot', 'a run in real time against one in virtual time'),

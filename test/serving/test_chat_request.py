@@ -32,6 +32,25 @@ def test_what_a_replica_is_sent_is_what_it_may_be_sent() -> None:
     assert asked.fields['user'] == 'me'
 
 
+def test_what_changes_the_answer_is_passed_on_or_refused() -> None:
+    sampling = {
+        'temperature': 0.1, 'top_p': 0.9, 'top_k': 5, 'min_p': 0.1, 'seed': 1, 'stop': ['.'], 'presence_penalty': 0.1,
+        'frequency_penalty': 0.1, 'logit_bias': {'1': -1}, 'logprobs': True, 'top_logprobs': 2,
+        'grammar': 'root ::= "a"', 'json_schema': {}, 'response_format': {}, 'tools': [], 'tool_choice': 'auto',
+        'parallel_tool_calls': False, 'chat_template_kwargs': {}, 'repeat_penalty': 1.1, 'repeat_last_n': 64,
+        'typical_p': 0.9, 'top_n_sigma': 1.0,
+        'mirostat': 2, 'mirostat_tau': 5.0, 'mirostat_eta': 0.1, 'dynatemp_range': 0.1, 'dynatemp_exponent': 1.0,
+        'xtc_probability': 0.1, 'xtc_threshold': 0.1, 'dry_multiplier': 0.5, 'dry_base': 1.75, 'dry_allowed_length': 2,
+        'dry_penalty_last_n': -1, 'dry_sequence_breakers': ['.'], 'samplers': ['top_k'], 'ignore_eos': True,
+        'min_keep': 1,
+    }
+    assert read_request(request(**sampling), Limits()).body == {'messages': HELLO, **sampling}
+    for name in ('reasoning_effort', 'verbosity', 'functions', 'function_call', 'audio', 'web_search_options'):
+        assert read_request(request(**{name: None}), Limits()).body == {'messages': HELLO}
+        with pytest.raises(RequestError, match=f"'{name}' is not served here"):
+            read_request(request(**{name: 'x'}), Limits())
+
+
 @pytest.mark.parametrize(('fields', 'answer'), [
     ({'max_tokens': 7}, 7), ({'max_tokens': 5000}, 100), ({'max_completion_tokens': 3, 'max_tokens': 7}, 3),
     ({}, None), ({'max_tokens': None}, None),
@@ -54,6 +73,12 @@ def test_an_answer_is_cut_to_the_limit(fields: dict[str, Any], answer: int | Non
     (request(temperature='hot'), "'temperature' must be a number, not 'hot'"),
     (request(temperature=True), "'temperature'"), (request(tools=5), "'tools' must be a list, not 5"),
     (request(top_k=1.5), "'top_k' must be a whole number"), (request(tool_choice=[]), "'tool_choice'"),
+    (request(functions=[]), "'functions' is not served here: use 'tools'"),
+    (request(reasoning_effort='low'), "'reasoning_effort' is not served here: set it in 'chat_template_kwargs'"),
+    (request(top_logprobs=21), "'top_logprobs' must be from 0 to 20, not 21"),
+    (request(top_logprobs=-1), "'top_logprobs' must be from 0 to 20, not -1"),
+    (request(logprobs=1), "'logprobs' must be true or false"), (request(grammar={}), "'grammar' must be a string, not"),
+    (request(json_schema='{}'), "'json_schema' must be an object"), (request(repeat_penalty='x'), "'repeat_penalty'"),
     (request(stop=3), "'stop' must be a string or a list"), (request(stream_options=[1]), "'stream_options'"),
     (request(logit_bias='x' * 500), r"'logit_bias' must be an object, not 'x{59}\.\.\."),
 ])

@@ -8,6 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from pace_ros.clock import VirtualClock
 from pace_ros.serving.conversations import Conversation, Conversations, TooMany
+from pace_ros.serving.ledger import Account
 
 
 def made(clock: VirtualClock, *, idle: float = 100.0, grace: float = 10.0, most: int = 3) -> Conversations:
@@ -29,6 +30,39 @@ def test_a_conversation_is_over_once_it_has_been_idle(clock: VirtualClock) -> No
     assert over(conversations) == [], 'a turn came meanwhile'
 
 
+def test_when_the_first_slot_becomes_free(clock: VirtualClock) -> None:
+    conversations = made(clock)
+    assert conversations.first_end() == 0.0
+    ann, bob = conversations.enter('ann'), conversations.enter('bob')
+    ann.seat = Account('ann', 'd', 0)
+    assert conversations.first_end() == 100.0, 'it is being answered, and may be idle then'
+    ann.seat, ann.home = None, Account('ann', 'd', 0)
+    conversations.leave(ann)
+    conversations.leave(bob, hung_up=True)
+    clock.advance(30.0)
+    assert conversations.first_end() == 70.0, 'bob has no slot'
+    ann.under_way, ann.told = 1, True
+    assert conversations.first_end() == 0.0, 'it ends with its turn'
+
+
+def test_those_that_never_end_give_way_the_longest_idle_first(clock: VirtualClock) -> None:
+    conversations = made(clock, most=9)
+    for key in ('said', 'old', 'young', 'homeless', 'busy'):
+        each = conversations.enter(key)
+        each.derived = key != 'said'
+        each.home = None if key == 'homeless' else Account(key, 'd', 0)
+        if key != 'busy':
+            conversations.leave(each)
+        clock.advance(1.0)
+    found = conversations.longest_idle()
+    assert found is not None
+    assert found.key == 'old'
+    conversations.remove(found)
+    assert conversations.longest_idle() is conversations.get('young')
+    conversations.enter('young')
+    assert conversations.longest_idle() is None
+
+
 def test_a_client_that_has_hung_up_has_the_grace_alone_unless_it_comes_back(clock: VirtualClock) -> None:
     conversations = made(clock)
     conversations.leave(conversations.enter('ann'), hung_up=True)
@@ -38,6 +72,32 @@ def test_a_client_that_has_hung_up_has_the_grace_alone_unless_it_comes_back(cloc
     clock.advance(90.0)
     assert over(conversations) == []
     clock.advance(10.0)
+    assert over(conversations) == ['ann']
+
+
+def test_a_turn_that_did_not_come_in_leaves_a_conversation_what_it_had(clock: VirtualClock) -> None:
+    conversations = made(clock)
+    conversations.leave(conversations.enter('ann'))
+    conversations.leave(conversations.enter('bob'), hung_up=True)
+    clock.advance(9.0)
+    for key in ('ann', 'bob'):
+        conversations.leave(conversations.enter(key), answered=False)
+    clock.advance(9.9)
+    assert over(conversations) == []
+    clock.advance(0.1)
+    assert over(conversations) == ['bob'], 'it has its grace once more, not all that the answered have'
+    clock.advance(80.9)
+    assert over(conversations) == ['bob']
+    clock.advance(0.1)
+    assert over(conversations) == ['ann', 'bob']
+
+
+def test_one_that_was_told_to_end_is_over_with_its_turn(clock: VirtualClock) -> None:
+    conversations = made(clock)
+    ann = conversations.enter('ann')
+    ann.told = True
+    assert over(conversations) == []
+    conversations.leave(ann)
     assert over(conversations) == ['ann']
 
 
@@ -111,10 +171,10 @@ class AnyLife(RuleBasedStateMachine):
         else:
             self.turns.append(self.conversations.enter(key))
 
-    @rule(hung_up=st.booleans())
-    def leave(self, hung_up: bool) -> None:
+    @rule(hung_up=st.booleans(), answered=st.booleans())
+    def leave(self, hung_up: bool, answered: bool) -> None:
         if self.turns:
-            self.conversations.leave(self.turns.pop(0), hung_up=hung_up)
+            self.conversations.leave(self.turns.pop(0), hung_up=hung_up, answered=answered)
 
     @rule(seconds=st.floats(0.0, 60.0))
     def wait(self, seconds: float) -> None:

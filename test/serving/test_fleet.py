@@ -4,6 +4,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import httpx
 import pytest
 
 import pace_ros
@@ -35,10 +36,14 @@ def test_a_file_is_read_whole(tmp_path: Path) -> None:
     assert fleet.settings.identity.headers == ('x-visitor',)
 
 
+def test_an_empty_section_says_nothing() -> None:
+    assert fleet_of({'replicas': [ONE], 'admission': None, 'limits': {}}).settings == GatewaySettings()
+
+
 def test_one_replica_is_a_fleet() -> None:
     fleet = fleet_of({'replicas': [ONE]})
     assert fleet.prefillers == fleet.decoders == fleet.replicas
-    assert fleet.replicas[0].capacity == 4 * 2048
+    assert fleet.replicas[0].capacity == 4 * 4096
 
 
 @pytest.mark.parametrize(('content', 'named'), [
@@ -54,11 +59,12 @@ def test_one_replica_is_a_fleet() -> None:
     ('replicas: [{name: one, url: "http://a", role: prefill}]', 'No replica decodes'),
     ('replicas: [{name: one, url: "http://a", role: reads}]', "'reads'"),
     ('replicas: [{name: one, url: "http://a", colour: red}]', "'colour'"),
-    ('replicas: [{name: one, url: "http://a", slots: 0}]', "'slots'"),
+    ('replicas: [{name: one, url: "http://a", slots: 0}]', "The replica 'one': Parameter 'slots'"),
+    ('replicas: [{name: one, url: "http://a", context: 4k}]', "The replica 'one': Parameter 'context' must be int"),
     ('replicas: [{name: one, url: "http://a", context: 500, kv: 400}]', '400'),
     ('replicas: [{name: one, url: "http://a"}]\nadmission: {wait: -1}', "'admission.wait'"),
     ('replicas: [{name: one, url: "http://a"}]\nadmission: {patience: 1}', "'admission.patience'"),
-    ('replicas: [{name: one, url: "http://a"}]\nadmission: 3', "'admission'"),
+    ('replicas: [{name: one, url: "http://a"}]\nadmission: 3', "'admission' must map settings to values, not 3"),
     ('replicas: [{name: one, url: "http://a"}]\npolicy: best', "'best'"),
     ('replicas: [{name: one, url: "http://a", role: decode}]\npolicy: disaggregated', 'disaggregated'),
     ('replicas: [{name: one, url: "http://a"}, {name: p, url: "http://b", role: prefill}]', 'slot_dir'),
@@ -72,6 +78,26 @@ def test_what_makes_no_fleet_is_named_in_a_sentence(tmp_path: Path, content: str
     assert named in message
     assert str(path) in message
     assert '\n' not in message
+
+
+@pytest.mark.parametrize('url', [
+    '127.0.0.1:80', 'ftp://a', 'http://', 'http:///v1', 'http://a/v1', 'http://a//', 'http://a?x', 'http://a#x',
+    'http://u:p@a', 'http://127.0.0.1:81o1', 'http://a:0', 'http://a:65536', 'http://a:99999', 'http://a:-1',
+    'http://a: 80', 'http://a b', 'http://a:', 'http://a..b', f'http://{"a" * 64}', 'http://ü', 'http://[::1',
+    'http://::1', 'http://a\n',
+])
+def test_no_request_can_be_sent_to(url: str) -> None:
+    with pytest.raises(ConfigError, match="The replica 'one' needs a 'url' of http://") as caught:
+        fleet_of({'replicas': [{'name': 'one', 'url': url}]})
+    assert repr(url) in str(caught.value)
+
+
+@pytest.mark.parametrize('url', [
+    'http://a', 'https://a.b-c.example:65535/', 'http://127.0.0.1:1', 'http://[::1]:8101', 'http://decode_1.fleet.:8101',
+])
+def test_requests_can_be_sent_to(url: str) -> None:
+    fleet = fleet_of({'replicas': [{'name': 'one', 'url': url}]})
+    assert httpx.URL(fleet.replicas[0].url).host
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

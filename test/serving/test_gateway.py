@@ -4,9 +4,13 @@ import asyncio
 import contextlib
 from pathlib import Path
 
+import anyio
 import pytest
 from serving_fleet import SimulatedFleet, body, messages
 
+from pace_ros.serving.conversations import TooMany
+from pace_ros.serving.gateway import TELLING
+from pace_ros.serving.policies import Predicted
 from pace_ros.serving.replica_errors import ReplicaDown, ReplicaRefused, ReplicaSlow
 from pace_ros.serving.seating import Refused
 from pace_ros.serving.simulated_replica import written
@@ -209,6 +213,145 @@ async def test_an_answer_of_no_given_length_takes_what_there_is(fleet: Simulated
         pass
     asked = next(asked for name, asked in fleet['d1'].seen if name == 'completions')
     assert asked['max_tokens'] == 256 - len(written(messages(LONG)).split())
+
+
+async def test_an_answer_is_cut_to_the_room_that_there_is(fleet: SimulatedFleet) -> None:
+    prompt = len(written(messages(LONG)).split())
+    assert await fleet.ask('v', LONG, max_tokens=1000)
+    asked = next(asked for name, asked in fleet['d1'].seen if name == 'completions')
+    assert asked['max_tokens'] == 256 - prompt
+    almost = ' '.join(f'w{number}' for number in range(252))  # and three words of the template
+    assert len((await fleet.ask('w', almost, max_tokens=1000)).split()) == 1
+    with pytest.raises(Refused, match='257 tokens are more than a context of 256'):
+        await fleet.ask('x', f'{almost} more', max_tokens=1000)
+
+
+async def test_refusals_say_whose_fault_it_is(fleet: SimulatedFleet) -> None:
+    for key in 'abcd':
+        await fleet.ask(key, LONG)
+    with pytest.raises(Refused) as full:
+        await fleet.ask('e', LONG)
+    for name in ('d1', 'd2'):
+        fleet.gateway.lost(name)
+    with pytest.raises(Refused, match='no decoder is well') as out:
+        await fleet.ask('f', LONG)
+    fleet.gateway.lost('p')
+    with pytest.raises(Refused, match='no replica is well') as all_out:
+        await fleet.ask('f', LONG)
+    assert [each.value.status for each in (full, out, all_out)] == [429, 503, 503]
+    assert fleet.gateway.tally.refused == 3
+
+
+async def test_more_conversations_than_there_may_be_are_counted(tmp_path: Path) -> None:
+    fleet = SimulatedFleet(tmp_path, {'limits': {'conversations': 1}})
+    await fleet.ask('v', LONG)
+    with pytest.raises(TooMany):
+        await fleet.ask('w', LONG)
+    assert fleet.gateway.tally.refused == 1
+
+
+async def test_a_turn_that_would_wait_where_nobody_may_costs_nothing(tmp_path: Path) -> None:
+    fleet = SimulatedFleet(tmp_path, {'admission': {'wait': 60.0, 'waiting': 1}}, slots=1)
+    said = [await fleet.ask(key, LONG) for key in 'ab']
+    async with anyio.create_task_group() as group:
+        group.start_soon(fleet.ask, 'c', LONG)
+        await anyio.wait_all_tasks_blocked()
+        before = [len(each.seen) for each in fleet.replicas.values()]
+        with pytest.raises(Refused, match='others wait for room, and 1 turns are waiting'):
+            await fleet.ask('d', LONG)
+        assert [len(each.seen) for each in fleet.replicas.values()] == before
+        assert await fleet.ask('a', LONG, said[0], 'next'), 'who lives somewhere waits behind nobody'
+        group.cancel_scope.cancel()
+    fleet.check()
+
+
+async def test_prompts_are_not_told_all_at_once(fleet: SimulatedFleet) -> None:
+    for replica in fleet.replicas.values():
+        replica.faults.hangs.add('apply-template')
+    async with anyio.create_task_group() as group:
+        for number in range(TELLING + 20):
+            group.start_soon(fleet.ask, f'v{number}', LONG)
+        await anyio.wait_all_tasks_blocked()
+        assert sum(fleet.calls(name, 'apply-template') for name in fleet.replicas) == TELLING
+        group.cancel_scope.cancel()
+    fleet.check()
+
+
+@pytest.mark.parametrize('policy', ['pinned', 'disaggregated'])
+async def test_what_is_given_back_is_emptied_where_slots_share_a_cache(tmp_path: Path, policy: str) -> None:
+    fleet = SimulatedFleet(tmp_path, {'policy': policy}, kv=512)
+    for key in 'ab':
+        await fleet.ask(key, key)
+    fleet['d1'].faults.breaks_after = fleet['d2'].faults.breaks_after = 1
+    with pytest.raises(ReplicaDown):
+        await fleet.ask('c', LONG)
+    held = {name: sum(bool(each.held) for each in replica.slots) for name, replica in fleet.replicas.items()}
+    assert held == ({'p': 0, 'd1': 1, 'd2': 1} if policy == 'pinned' else {'p': 0, 'd1': 0, 'd2': 0})
+    fleet.check()
+
+
+async def test_a_slot_that_the_server_chose_is_left_to_it(tmp_path: Path) -> None:
+    fleet = SimulatedFleet(tmp_path, {'policy': 'least-loaded'}, kv=512)
+    await fleet.ask('a', LONG)
+    assert [fleet.calls(name, 'erase') for name in fleet.replicas] == [0, 0, 0]
+
+
+async def test_where_each_slot_has_its_own_the_next_prompt_may_begin_like_the_last(fleet: SimulatedFleet) -> None:
+    await fleet.ask('v', LONG)
+    reads = fleet['p'].reads
+    await fleet.ask('w', f'{LONG} and more')
+    assert fleet['p'].reads - reads < 10
+    assert fleet.calls('p', 'erase') == 0
+
+
+async def test_who_is_told_to_end_while_a_turn_is_under_way_ends_with_it(fleet: SimulatedFleet) -> None:
+    async with contextlib.aclosing(fleet.gateway.answer('v', body(LONG))) as chunks:
+        await anext(chunks)
+        conversation = fleet.gateway.conversations.get('v')
+        assert conversation is not None
+        with anyio.fail_after(1):
+            for why in ('told', 'told', 'idle'):
+                await fleet.gateway.end(conversation, why)
+        assert fleet.gateway.conversations.get('v') is conversation
+        assert [chunk async for chunk in chunks]
+    assert (len(fleet.gateway.conversations), fleet.gateway.tally.ended) == (0, {'told': 1})
+    assert fleet['d1'].slots[0].held == []
+    fleet.check()
+
+
+async def test_two_who_end_a_conversation_end_it_once(fleet: SimulatedFleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    forgotten: list[str] = []
+    monkeypatch.setattr(fleet.gateway.policy, 'forget', forgotten.append)
+    await fleet.ask('v', LONG)
+    conversation = fleet.gateway.conversations.get('v')
+    assert conversation is not None
+    async with anyio.create_task_group() as group:
+        for _ in range(2):
+            group.start_soon(fleet.gateway.end, conversation, 'told')
+    await fleet.ask('v', LONG)
+    await fleet.gateway.end(conversation, 'told')
+    assert (forgotten, fleet.gateway.tally.ended) == (['v'], {'told': 1})
+    assert fleet.home('v') is not None
+    fleet.check()
+
+
+async def test_an_answer_under_way_is_one_for_the_policy_until_it_has_ended_however_it_does(tmp_path: Path) -> None:
+    fleet = SimulatedFleet(tmp_path, {'policy': 'predicted'})
+    policy = fleet.gateway.policy
+    assert isinstance(policy, Predicted)
+
+    def counted() -> int:
+        return sum(policy._lengths._count.values())
+
+    fleet['d1'].faults.stalls_after = fleet['d2'].faults.stalls_after = 1
+    async with contextlib.aclosing(fleet.gateway.answer('v', body(LONG))) as chunks:
+        await anext(chunks)
+        assert counted() == 1
+    assert counted() == 0
+    fleet['d1'].faults.breaks_after = fleet['d2'].faults.breaks_after = 0
+    with pytest.raises(ReplicaDown):
+        await fleet.ask('v', LONG, 'so', 'next')
+    assert counted() == 0
 
 
 async def test_who_comes_under_a_key_that_is_being_ended_begins_anew(fleet: SimulatedFleet) -> None:

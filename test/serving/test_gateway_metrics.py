@@ -1,6 +1,7 @@
-"""How long first tokens take, as Prometheus is told."""
+"""What Prometheus is told."""
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from serving_fleet import SimulatedFleet
 
 from pace_ros.clock import VirtualClock
-from pace_ros.serving.gateway_metrics import BUCKETS
+from pace_ros.serving.gateway_metrics import BUCKETS, BY_REPLICA
 from pace_ros.serving.seating import Refused
 from pace_ros.serving.usage import says_something
 
@@ -78,6 +79,44 @@ async def test_a_turn_without_a_token_has_no_time(fleet: SimulatedFleet) -> None
         found = await told(fleet, turn)
         assert list(found) == [*(str(each) for each in BUCKETS), '+Inf', 'count', 'sum']
         assert set(found.values()) == {0}
+
+
+async def test_all_that_is_counted_is_told(fleet: SimulatedFleet) -> None:
+    tally = fleet.gateway.tally
+    for number, each in enumerate(dataclasses.fields(tally), start=1):
+        before = getattr(tally, each.name)
+        setattr(tally, each.name, number if isinstance(before, int) else {'d1': number})
+    text = (await fleet.http.get('/metrics')).text
+    samples = [each for family in text_string_to_metric_families(text) for each in family.samples]
+    told = {each.name: each.value for each in samples if each.name.endswith('_total') and each.value}
+    names = [each.name for each in dataclasses.fields(tally)]
+    assert told == {
+        f'l2_gateway_{ {"ended": "conversations_ended", "drift_at": "drift"}.get(name, name)}_total': number
+        for number, name in enumerate(names, start=1)
+    }
+
+
+async def test_what_is_counted_by_replica_begins_at_zero(fleet: SimulatedFleet) -> None:
+    text = (await fleet.http.get('/metrics')).text
+    for name in BY_REPLICA:
+        assert [line for line in text.splitlines() if line.startswith(f'l2_gateway_{name}_total')] == [
+            f'l2_gateway_{name}_total{{replica="{each}"}} 0.0' for each in ('p', 'd1', 'd2')
+        ]
+
+
+async def test_how_long_caches_take_to_be_moved(fleet: SimulatedFleet, clock: VirtualClock) -> None:
+    fleet['p'].faults.on_saved = lambda _path: clock.advance(0.25)
+    await fleet.ask('v', 'hello')
+    fleet['p'].faults.on_saved = lambda path: path.unlink()
+    await fleet.ask('w', 'hello, too')  # is not moved
+    lines = (await fleet.http.get('/metrics')).text.splitlines()
+    for line in ('count 1.0', 'sum 0.25', 'bucket{le="0.2"} 0.0', 'bucket{le="0.5"} 1.0'):
+        assert f'l2_gateway_hand_over_seconds_{line}' in lines
+
+
+async def test_without_a_folder_nothing_is_moved(tmp_path: Path) -> None:
+    text = (await SimulatedFleet(tmp_path, hands_over=False).http.get('/metrics')).text
+    assert 'hand_over_seconds' not in text
 
 
 def test_the_buckets_reach_from_50_ms_to_a_minute() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -29,6 +30,29 @@ async def test_a_slot_file_is_private_and_gone_afterwards(fleet: SimulatedFleet)
     await fleet.ask('v', PROMPT)
     assert modes == [(0o600, 0o700)]
     assert fleet.files() == []
+
+
+@pytest.mark.anyio
+async def test_a_replica_with_a_folder_of_its_own_leaves_one_file_there(
+    fleet: SimulatedFleet, tmp_path: Path, caplog: pytest.LogCaptureFixture,
+) -> None:
+    fleet['p'].folder = tmp_path / 'elsewhere'
+    fleet['p'].folder.mkdir()
+    for key in 'abc':
+        assert await fleet.ask(key, PROMPT)
+    assert len([*fleet['p'].folder.iterdir()]) == 1
+    assert fleet.calls('p', 'save') == 1
+    said = [each.getMessage() for each in caplog.records if each.levelname == 'ERROR']
+    assert len(said) == 1
+    assert "replica p keeps slot files in a folder that is not 'slot_dir'" in said[0]
+    fleet['p'].folder = fleet.folder  # it is started again as it should be
+    fleet['p'].kill()
+    fleet.gateway.lost('p')
+    fleet['p'].revive()
+    await fleet.keeper.look()
+    assert await fleet.ask('d', PROMPT)
+    assert (fleet.calls('p', 'save'), fleet.gateway.tally.handed_over) == (2, 1)
+    fleet.check()
 
 
 @pytest.mark.anyio
@@ -126,6 +150,35 @@ def test_a_folder_with_other_files_is_not_closed_to_their_owners(tmp_path: Path)
     with pytest.raises(ConfigError, match='holds other files, as letter: give it a folder of its own'):
         SlotFiles(tmp_path, largest=1000).prepare()
     assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o755
+
+
+def test_a_folder_is_one_gateways_alone(tmp_path: Path) -> None:
+    one = SlotFiles(tmp_path, largest=1000)
+    one.prepare()
+    one.prepare()
+    (tmp_path / 'kv-moving').write_text('')
+    with pytest.raises(ConfigError, match='is in use by another gateway: give each a folder of its own'):
+        SlotFiles(tmp_path, largest=1000).prepare()
+    assert [each.name for each in tmp_path.iterdir()] == ['kv-moving']
+    one.close()
+    assert list(tmp_path.iterdir()) == []
+    SlotFiles(tmp_path, largest=1000).prepare()
+
+
+def test_a_gateway_that_is_gone_has_no_folder(tmp_path: Path) -> None:
+    SlotFiles(tmp_path, largest=1000).prepare()
+    SlotFiles(tmp_path, largest=1000).prepare()
+
+
+def test_a_file_system_without_locks_is_warned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
+) -> None:
+    def flock(_file: int, _how: int) -> None:
+        raise OSError(errno.EBADF, 'Bad file descriptor')
+
+    monkeypatch.setattr('fcntl.flock', flock)
+    SlotFiles(tmp_path, largest=1000).prepare()
+    assert f'{tmp_path} cannot be locked (Bad file descriptor)' in caplog.text
 
 
 def test_a_folder_that_cannot_be_made_gets_a_sentence(tmp_path: Path) -> None:

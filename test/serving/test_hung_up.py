@@ -42,6 +42,8 @@ async def test_an_interrupted_answer_leaves_the_conversation_at_home(fleet: Simu
     assert fleet.home('v') == 'd1'
     assert fleet['d1'].reads - reads < 10
     assert fleet.gateway.tally.drift == 0
+    assert (fleet.gateway.tally.hung_up, fleet.gateway.tally.turns) == (1, 1)
+    assert fleet.gateway.tally.answered == 2 + 5
 
 
 async def test_it_ends_after_its_grace(fleet: SimulatedFleet, clock: VirtualClock) -> None:
@@ -88,6 +90,7 @@ async def test_a_turn_that_waits_for_another_of_its_conversation_can_hang_up(fle
         conversation = fleet.gateway.conversations.get('v')
         assert conversation is not None
         assert conversation.under_way == 1
+        assert conversation.until <= fleet.clock.monotonic() + 30.0, 'its grace, no more'
     fleet.check()
 
 

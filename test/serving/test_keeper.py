@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import anyio
 import pytest
 from serving_fleet import SimulatedFleet, messages
 
-from pace_ros.clock import VirtualClock
+from pace_ros.clock import SystemClock, VirtualClock
+from pace_ros.serving import gateway
+from pace_ros.serving.replica_state import ReplicaState
 from pace_ros.serving.simulated_replica import written
 
 pytestmark = pytest.mark.anyio
@@ -111,22 +114,81 @@ async def test_a_server_that_is_not_what_the_fleet_file_says_is_left_out(
     assert fleet.home('v') == 'd2'
 
 
+async def test_a_server_that_wants_another_key_is_left_out_and_that_is_said_once(
+    fleet: SimulatedFleet, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    fleet['d1'].api_key = 'another'
+    await looks(fleet, clock, 2)
+    said = [each.message for each in caplog.records if 'left out' in each.message]
+    assert said == ['replica d1 does not take the key of the gateway: it is left out']
+    await fleet.ask('v', 'hello')
+    assert fleet.home('v') == 'd2'
+    fleet['d1'].api_key = ''
+    await looks(fleet, clock, 1)
+    assert fleet.gateway.states['d1'].well
+
+
+async def test_one_that_has_never_answered_is_not_waited_for(fleet: SimulatedFleet, clock: VirtualClock) -> None:
+    fleet['d1'].kill()
+    await looks(fleet, clock, 1)
+    assert [each.name for each in fleet.gateway.states.values() if each.well] == ['p', 'd2']
+
+
+async def test_nobody_waits_for_a_replica_that_is_slow_to_be_looked_after(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gateway, 'EMPTYING', 0.2)
+    patient = {'hand_over': 60.0, 'connect': 60.0}
+    fleet = SimulatedFleet(tmp_path, {'health_period': 0.1, 'idle': 1.0, 'deadlines': patient}, clock=SystemClock())
+    await fleet.ask('v', LONG)
+    conversation = fleet.gateway.conversations.get('v')
+    assert conversation is not None
+    conversation.until = 0.0  # it is over
+    fleet[fleet.home('v') or ''].faults.hangs |= {'health', 'slots', 'erase'}
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            group.start_soon(fleet.keeper.run)
+            for wanted in (False, True):
+                if not wanted:
+                    fleet['d2'].kill()
+                else:
+                    fleet['d2'].revive()
+                while fleet.gateway.states['d2'].well is not wanted:  # noqa: ASYNC110  the keeper tells nobody
+                    await anyio.sleep(0.01)
+            group.cancel_scope.cancel()
+
+
+async def test_a_turn_that_comes_just_before_its_conversation_ends_is_not_waited_for(
+    fleet: SimulatedFleet, clock: VirtualClock
+) -> None:
+    await fleet.ask('v', LONG)
+    clock.advance(601.0)
+    [conversation] = fleet.gateway.conversations.over()
+    async with contextlib.aclosing(fleet.chunks('v', LONG)) as chunks:
+        await anext(chunks)
+        with anyio.fail_after(1):
+            await fleet.gateway.end(conversation, 'idle')
+    assert (fleet.home('v'), fleet.gateway.tally.ended) == ('d1', {})
+    fleet.check()
+
+
 async def test_a_mistake_in_a_look_does_not_end_the_looking(
     fleet: SimulatedFleet, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
 ) -> None:
     looked = []
 
-    async def fail() -> None:
-        looked.append(1)
+    async def fail(state: ReplicaState) -> None:
+        looked.append(state.name)
         raise KeyError('oops')
 
-    monkeypatch.setattr(fleet.keeper, 'look', fail)
+    monkeypatch.setattr(fleet.keeper, '_look_at', fail)
     object.__setattr__(fleet.fleet.settings, 'health_period', 0.001)
     with anyio.move_on_after(5):
         async with anyio.create_task_group() as group:
             group.start_soon(fleet.keeper.run)
-            while len(looked) < 3:  # noqa: ASYNC110  the keeper tells nobody
+            while len(looked) < 9:  # noqa: ASYNC110  the keeper tells nobody
                 await anyio.sleep(0.001)
             group.cancel_scope.cancel()
-    assert len(looked) >= 3
+    assert {*looked} == {'p', 'd1', 'd2'}
+    await fleet.keeper.look()
     assert 'a look at the fleet failed' in caplog.text

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -19,6 +20,8 @@ from serving_fleet import messages
 
 from pace_ros import packaged
 from pace_ros.serving import local_fleet as module
+from pace_ros.serving.fleet import fleet_of
+from pace_ros.serving.l2_gateway import bound_for
 from pace_ros.serving.replica_process import NotStarted
 from pace_ros.settings import ConfigError
 
@@ -58,7 +61,7 @@ class Served:
 
     def count(self, name: str) -> float:
         text = self.http.get(self.http.base_url.join('/metrics')).text
-        return float(re.search(rf'^l2_gateway_{name} (\S+)$', text, re.MULTILINE).group(1))  # type: ignore[union-attr]
+        return sum(map(float, re.findall(rf'^l2_gateway_{name}(?:{{.*}})? (\S+)$', text, re.MULTILINE)))
 
     def exact(self) -> bool:
         """Whether the ledger holds what the servers do."""
@@ -179,24 +182,81 @@ def test_it_ends_with_an_answer_under_way_and_leaves_nothing(fleet: Served) -> N
             os.kill(pid, 0)
     assert KEY not in fleet.log.read_text()
     assert 'Traceback' not in fleet.log.read_text()
+    assert 'ERROR uvicorn' not in fleet.log.read_text()
+    assert 'Cancel 1 running' not in fleet.log.read_text()
 
 
+@pytest.fixture
+def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, 'ReplicaProcess', None)
+
+
+@pytest.mark.usefixtures('nothing_starts')
 @pytest.mark.parametrize(('options', 'says'), [
     (['--decoders', '0'], 'at least one decoder'), (['--prefillers', '-1'], 'must not be negative'),
-    (['--settings', '/nowhere.yaml'], 'cannot be read'),
+    (['--settings', '/nowhere.yaml'], 'cannot be read'), (['--context', '3'], "Parameter 'context' must be from 16"),
+    (['--slots', '0'], "^The replica 'prefill-1': Parameter 'slots' must be from 1"),
 ])
 def test_options_that_make_no_fleet_get_a_sentence(options: list[str], says: str) -> None:
     with pytest.raises(ConfigError, match=says), module.local_fleet(module.arguments(options)):
         pass
 
 
-def test_settings_do_not_name_replicas(tmp_path: Path) -> None:
-    (tmp_path / 's.yaml').write_text('replicas: []')
-    with (
-        pytest.raises(ConfigError, match="without 'replicas'"),
-        module.local_fleet(module.arguments(['--settings', str(tmp_path / 's.yaml')])),
-    ):
+@pytest.mark.usefixtures('nothing_starts')
+@pytest.mark.parametrize(('settings', 'says'), [
+    ('replicas: []', "without 'replicas'"), ('slot_dir: /tmp', "without 'replicas' and 'slot_dir'"),
+    ('idel: 3', "There is no parameter 'idel'"), ('admission: 3', "'admission' must map settings"),
+    ('policy: best', "'policy' must be one of"), ('[', 'cannot be read'),
+])
+def test_settings_that_cannot_be_are_named_with_their_file_before_anything_starts(
+    tmp_path: Path, settings: str, says: str,
+) -> None:
+    path = tmp_path / 's.yaml'
+    path.write_text(settings)
+    options = module.arguments(['--settings', str(path)])
+    with pytest.raises(ConfigError, match=says) as refused, module.local_fleet(options):
         pass
+    assert str(refused.value).startswith(str(path))
+
+
+@pytest.mark.usefixtures('nothing_starts')
+def test_so_is_a_port_that_is_taken() -> None:
+    with socket.create_server(('127.0.0.1', 0)) as taken:
+        options = module.arguments(['--port', str(taken.getsockname()[1])])
+        with pytest.raises(ConfigError, match='Address already in use'), module.local_fleet(options):
+            pass
+
+
+class Ended:
+    """A replica that has ended by itself."""
+
+    ended = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def wait(self) -> None:
+        pass
+
+
+@pytest.fixture
+def signals() -> Iterator[None]:
+    before = [(number, signal.getsignal(number)) for number in (signal.SIGINT, signal.SIGTERM)]
+    yield
+    for number, handler in before:
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures('signals')
+def test_without_a_decoder_it_ends_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    replicas = [{'name': name, 'url': f'http://127.0.0.1:{number + 1}', 'role': role}
+                for number, (name, role) in enumerate([('p', 'prefill'), ('d-1', 'decode'), ('d-2', 'decode')])]
+    fleet = fleet_of({'replicas': replicas})
+    processes = [Ended(each['name']) for each in replicas]
+    processes[0].ended = False
+    with bound_for(fleet, 0) as bound, pytest.raises(module.NoDecoder, match='no decoder is left: d-1, d-2 ended'):
+        module._serve(fleet, bound, processes)  # type: ignore[arg-type]
+    assert capsys.readouterr().out.startswith('http://127.0.0.1:')
 
 
 def test_a_replica_that_does_not_start_is_named(tmp_path: Path) -> None:

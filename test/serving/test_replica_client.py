@@ -3,19 +3,20 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 
 from pace_ros.clock import VirtualClock
 from pace_ros.serving.fleet import Deadlines, Replica
 from pace_ros.serving.replica_client import ReplicaClient, SlotState
-from pace_ros.serving.replica_errors import ReplicaDown, ReplicaError, ReplicaRefused, ReplicaSlow
+from pace_ros.serving.replica_errors import ReplicaDown, ReplicaError, ReplicaRefused, ReplicaSlow, TimeUp
 from pace_ros.serving.simulated_replica import SimulatedReplica
 
 pytestmark = pytest.mark.anyio
 ONE = Replica('one', 'http://one')
 ASK = {'messages': [{'role': 'user', 'content': 'a b c'}], 'max_tokens': 3}
-DEADLINES = Deadlines(connect=0.05, prefill=0.05, hand_over=0.05, first_token=0.05, next_token=0.05)
+DEADLINES = Deadlines(connect=0.05, tokenize=0.05, prefill=0.05, hand_over=0.05, first_token=0.05, next_token=0.05)
 
 
 def client(transport: httpx.AsyncBaseTransport, clock: VirtualClock | None = None) -> ReplicaClient:
@@ -72,7 +73,7 @@ async def test_a_server_that_does_not_tell_a_slots_tokens() -> None:
 @pytest.mark.parametrize(('status', 'text', 'says'), [
     (200, 'hello', 'no JSON object'), (200, '[]', 'no JSON object'),
     (200, '{"error": {"code": 500, "message": "compute error"}}', 'HTTP 500: compute error'),
-    (503, '{"error": {"code": 503, "message": "Loading model"}}', 'HTTP 503: Loading model'),
+    (200, '{"error": {"code": "server_error", "message": "boom"}}', 'HTTP 502: boom'),
     (502, '<html>bad  gateway</html>', 'HTTP 502: <html>bad gateway</html>'), (500, 'x' * 5000, 'x{300}$'),
 ])
 async def test_a_bad_answer_gets_a_sentence(status: int, text: str, says: str) -> None:
@@ -80,6 +81,38 @@ async def test_a_bad_answer_gets_a_sentence(status: int, text: str, says: str) -
         await answering(status, text).prefill(ASK, 0)
     assert str(refused.value).startswith('one')
     assert not refused.value.for_the_request
+    assert refused.value.failed
+
+
+@pytest.mark.parametrize('status', [200, 503])
+async def test_a_server_that_loads_its_model_holds_nothing(status: int) -> None:
+    asked = answering(status, '{"error": {"code": 503, "message": "Loading model"}}')
+    for call in (asked.prefill(ASK, 0), asked.tokens(ASK)):
+        with pytest.raises(ReplicaDown, match='one: HTTP 503: Loading model'):
+            await call
+
+
+@pytest.mark.parametrize(('call', 'texts'), [
+    ('tokens', ['{"x": 1}']), ('tokens', ['{"prompt": "a"}', '{"tokens": null}']),
+    ('tokens', ['{"prompt": "a"}', '{"tokens": ["a"]}']), ('tokens', ['{"prompt": "a"}', '{"tokens": [[1]]}']),
+    ('prefill', ['{}']), ('prefill', ['{"usage": {"prompt_tokens": "many"}}']),
+    ('prefill', ['{"usage": {"prompt_tokens": -1}}']), ('prefill', ['{"usage": {}, "timings": [1]}']),
+    ('prefill', ['{"usage": {"prompt_tokens": 1}, "timings": {"cache_n": 2}}']),
+    ('prefill', ['{"usage": {"prompt_tokens": Infinity}}']), ('prefill', ['{"error": {"code": "x"}}']),
+    ('save', ['{}']), ('save', ['{"n_saved": null, "n_written": 1}']), ('restore', ['{}']),
+    ('restore', ['{"n_restored": {}}']), ('stream', ['data: {"choices": 1}']), ('stream', ['data: {"choices": ["a"]}']),
+    ('stream', ['data: {"choices": [{"delta": "a"}]}']), ('stream', ['data: {"usage": {"prompt_tokens": [1]}}']),
+    ('stream', ['data: {"error": {"code": "server_error"}}']), ('stream', ['data: {"error": {"code": null}}']),
+])
+async def test_answers_of_another_shape_are_the_replicas_fault(call: str, texts: list[str]) -> None:
+    rest = iter([f'{each}\n\n' for each in texts])
+    asked = client(httpx.MockTransport(lambda _request: httpx.Response(200, text=next(rest))))
+    calls = {'tokens': lambda: asked.tokens(ASK), 'prefill': lambda: asked.prefill(ASK, 0),
+             'save': lambda: asked.save(0, 'x'), 'restore': lambda: asked.restore(0, 'x'),
+             'stream': lambda: streamed(asked)}
+    with pytest.raises(ReplicaRefused, match=r'^one: ') as refused:
+        await calls[call]()
+    assert refused.value.status == 502
 
 
 @pytest.mark.parametrize('text', ['{}', '[]', '[1]', '[{}]', 'x'])
@@ -113,9 +146,27 @@ async def test_every_call_has_its_deadline(call: str) -> None:
 
 
 async def test_what_is_left_of_a_turn_is_a_deadline_too(clock: VirtualClock) -> None:
+    """It is no fault of the replica's."""
     asked = client(SimulatedReplica(), clock)
-    with pytest.raises(ReplicaSlow, match='within 0 s'):
-        await asked.prefill(ASK, 0, until=clock.monotonic())
+    for call in (asked.prefill(ASK, 0, until=clock.monotonic()), asked.tokens(ASK, until=clock.monotonic())):
+        with pytest.raises(TimeUp, match='within 0 s'):
+            await call
+    async with contextlib.aclosing(asked.stream(ASK, 0, until=clock.monotonic())) as chunks:
+        with pytest.raises(TimeUp, match='within 0 s'):
+            await anext(chunks)
+
+
+async def test_who_expects_more_waits_for_less(clock: VirtualClock) -> None:
+    replica = SimulatedReplica()
+    replica.faults.stalls_after = 0
+    asked = ReplicaClient(ONE, Deadlines(), clock, transport=replica)
+    with anyio.fail_after(5):
+        with pytest.raises(ReplicaSlow, match=r'within 0\.01 s'):
+            await asked.prefill(ASK, 0, patience=0.01)
+        async with contextlib.aclosing(asked.stream(ASK, 1, patience=0.01)) as chunks:
+            await anext(chunks)  # the role
+            with pytest.raises(ReplicaSlow, match=r'gave no token within 0\.01 s'):
+                await anext(chunks)
 
 
 async def test_health(clock: VirtualClock) -> None:

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import contextlib
 
+import anyio
 import pytest
 
 from pace_ros.clock import VirtualClock
 from pace_ros.serving.fleet import Deadlines, Replica
 from pace_ros.serving.ledger import Ledger
 from pace_ros.serving.replica_client import ReplicaClient
+from pace_ros.serving.replica_errors import ReplicaDown
 from pace_ros.serving.replica_state import ReplicaState
 from pace_ros.serving.usage import Usage, says_something, usage_of
 
@@ -27,6 +29,51 @@ def test_its_rate_is_the_first_reading_then_a_running_mean(state: ReplicaState) 
     assert state.rate == 100.0
     state.learn(Usage(prompt=200, cached=0, answered=1, reading=1.0))
     assert state.rate == pytest.approx(120.0)
+
+
+@pytest.mark.parametrize('reading', [0.0, -1.0, float('nan'), float('inf')])
+def test_a_reading_that_cannot_be_teaches_nothing(state: ReplicaState, reading: float) -> None:
+    state.learn(Usage(prompt=120, cached=20, answered=1, reading=reading))
+    assert (state.rate, state.measured) == (50.0, False)
+
+
+def test_the_more_it_has_to_read_the_longer_it_may_take(state: ReplicaState) -> None:
+    assert state.patience == 5.0
+    with state.reading(100):  # 2 s by its rate
+        assert state.patience == 13.0
+        with state.reading(50):
+            assert state.patience == 17.0
+
+
+def test_two_strikes_and_it_is_not_well(state: ReplicaState) -> None:
+    seen = []
+    for state.strikes in (0, 1, 2, 3, 0):
+        seen.append(state.well)
+    assert seen == [True, True, False, False, True]
+    state.lose()
+    assert (state.well, state.up) == (False, False)
+    state.up = True
+    assert state.well
+
+
+@pytest.mark.anyio
+async def test_who_waits_for_it_is_told_that_it_is_lost(state: ReplicaState) -> None:
+    told = []
+
+    async def wait() -> None:
+        with pytest.raises(ReplicaDown, match='one was lost'), state.while_up():
+            await anyio.sleep_forever()
+        told.append(1)
+
+    with anyio.fail_after(5):
+        with state.while_up():
+            await anyio.lowlevel.checkpoint()
+        async with anyio.create_task_group() as group:
+            group.start_soon(wait)
+            group.start_soon(wait)
+            await anyio.wait_all_tasks_blocked()
+            state.lose()
+    assert told == [1, 1]
 
 
 def test_what_it_does_is_taken_back_whatever_happens(state: ReplicaState) -> None:

@@ -14,7 +14,7 @@ from pace_ros.serving.conversations import Conversation
 from pace_ros.serving.fleet import AdmissionSettings, Deadlines, Replica
 from pace_ros.serving.ledger import Ledger
 from pace_ros.serving.placement import Placement, Policy, ReplicaView, Turn
-from pace_ros.serving.policies import make_policy
+from pace_ros.serving.policies import Pinned, make_policy
 from pace_ros.serving.replica_client import ReplicaClient
 from pace_ros.serving.replica_state import ReplicaState
 from pace_ros.serving.seating import Refused, Seat, Seating
@@ -145,7 +145,7 @@ async def test_who_is_unseated_by_a_lost_replica_goes_before_the_others_and_is_l
     desk: Desk, comes: dict[str, Any]
 ) -> None:
     seating = desk(replica('d', slots=1), replica('lost', slots=1))
-    seating._states['lost'].well = False
+    seating._states['lost'].up = False
     async with queue(seating) as line:
         for key in ('ann', 'bob'):
             await line.come(key)
@@ -181,7 +181,7 @@ async def test_a_wait_has_a_deadline_and_says_what_was_missing(desk: Desk, clock
         seating.changed()
         await anyio.wait_all_tasks_blocked()
         assert [*line.refused] == ['bob', 'cy']
-        assert {str(error) for error in line.refused.values()} == {'every KV cache is full'}
+        assert {str(error) for error in line.refused.values()} == {'every slot is taken by a conversation'}
         assert all(error.retry_after >= 5.0 for error in line.refused.values())
         assert seating.waiting == 0
         assert [each.conversation for each in seating._ledger.accounts()] == ['ann']
@@ -190,9 +190,17 @@ async def test_a_wait_has_a_deadline_and_says_what_was_missing(desk: Desk, clock
 async def test_without_patience_a_turn_is_refused_at_once(desk: Desk) -> None:
     seating = desk(replica('d', slots=1), wait=0.0)
     await seating.take(Conversation('ann'), turn('ann'))
-    with pytest.raises(Refused, match='every KV cache is full') as caught:
+    with pytest.raises(Refused, match='every slot is taken by a conversation') as caught:
         await seating.take(Conversation('bob'), turn('bob'))
-    assert caught.value.retry_after == 1.0
+    assert (caught.value.retry_after, caught.value.status) == (1.0, 429)
+
+
+async def test_no_turn_waits_beyond_its_own_time(desk: Desk, clock: VirtualClock) -> None:
+    seating = desk(replica('d', slots=1), wait=600.0)
+    await seating.take(Conversation('ann'), turn('ann'))
+    with anyio.fail_after(5), pytest.raises(Refused, match='every slot is taken by a conversation'):
+        await seating.take(Conversation('bob'), turn('bob'), until=clock.monotonic())
+    assert seating.waiting == 0
 
 
 async def test_no_more_wait_than_may(desk: Desk) -> None:
@@ -273,7 +281,7 @@ async def test_a_prompt_beyond_every_context_is_refused_for_good_even_behind_oth
             await line.come(key)
         with pytest.raises(Refused, match='1001 tokens are more than a context of 1000') as caught:
             await seating.take(Conversation('cy'), turn('cy', 901))
-        assert caught.value.retry_after == math.inf
+        assert (caught.value.retry_after, caught.value.status) == (math.inf, 413)
 
 
 async def test_a_conversation_that_outgrows_its_home_is_refused_for_good_for_nothing_migrates(desk: Desk) -> None:
@@ -291,18 +299,36 @@ async def test_a_conversation_that_outgrows_its_home_is_refused_for_good_for_not
 
 async def test_a_prompt_for_a_lost_replica_may_come_again(desk: Desk) -> None:
     seating = desk(replica('small'), replica('large', context=4000), wait=0.0)
-    seating._states['large'].well = False
+    seating._states['large'].up = False
     with pytest.raises(Refused, match='no replica with so long a context is well') as caught:
         await seating.take(Conversation('ann'), turn('ann', 2000))
-    assert caught.value.retry_after == 1.0
+    assert (caught.value.retry_after, caught.value.status) == (1.0, 503)
 
 
 async def test_nothing_well_is_no_refusal_for_good(desk: Desk) -> None:
     seating = desk(replica('d'), wait=0.0)
-    seating._states['d'].well = False
+    seating._states['d'].up = False
     with pytest.raises(Refused, match='no decoder is well') as caught:
         await seating.take(Conversation('ann'), turn('ann'))
-    assert caught.value.retry_after == 1.0
+    assert (caught.value.retry_after, caught.value.status) == (1.0, 503)
+
+
+async def test_a_policy_is_told_of_those_that_have_a_seat_alone(desk: Desk) -> None:
+    class Remembering(Pinned):
+        """Who has been placed."""
+
+        def __init__(self) -> None:
+            self.who: list[str] = []
+
+        def placed(self, turn: Turn, placement: Placement) -> None:
+            self.who.append(f'{turn.conversation} at {placement.decode}')
+
+    policy = Remembering()
+    seating = desk(replica('d', slots=1), policy=policy, wait=0.0)
+    await seating.take(Conversation('ann'), turn('ann'))
+    with pytest.raises(Refused):
+        await seating.take(Conversation('bob'), turn('bob'))
+    assert policy.who == ['ann at d']
 
 
 async def test_a_policy_that_does_not_look_at_roles_is_let_in_by_all_replicas(desk: Desk) -> None:
@@ -310,7 +336,7 @@ async def test_a_policy_that_does_not_look_at_roles_is_let_in_by_all_replicas(de
     seats = [await seating.take(Conversation(key), turn(key)) for key in ('ann', 'bob')]
     assert {each.account.replica for each in seats} == {'p', 'd'}
     assert [each.slot for each in seats] == [None, None]
-    with pytest.raises(Refused, match='every KV cache is full'):
+    with pytest.raises(Refused, match='every slot is taken by a conversation'):
         await seating.take(Conversation('cy'), turn('cy'))
 
 

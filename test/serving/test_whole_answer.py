@@ -49,6 +49,16 @@ def test_words_before_a_call_stay() -> None:
     assert whole['choices'][0]['message']['content'] == 'One moment.'
 
 
+def test_log_probabilities_are_in_their_order() -> None:
+    one, other = {'token': 'One', 'logprob': -0.5}, {'token': ' two', 'logprob': -1.5}
+    chunks = [chunk({'content': each['token']}) for each in (one, other)]
+    for made, told in zip(chunks, (one, other), strict=True):
+        made['choices'][0]['logprobs'] = {'content': [told]}
+    whole = whole_answer([*chunks, chunk({}, 'stop')])
+    assert whole['choices'][0]['logprobs'] == {'content': [one, other]}
+    assert 'logprobs' not in whole_answer([chunk({'content': 'One'}), chunk({}, 'stop')])['choices'][0]
+
+
 def test_reasoning_is_apart() -> None:
     message = whole_answer([chunk({'reasoning_content': 'hm'}), chunk({'content': 'Yes'})])['choices'][0]['message']
     assert message == {'role': 'assistant', 'content': 'Yes', 'reasoning_content': 'hm'}

@@ -54,6 +54,11 @@ class AnswerLengths:
         self._under_way[replica] += known.length
         self._count[replica] += 1
 
+    def left(self, turn: Turn) -> None:
+        """It is not answered any more."""
+        if (known := self._known.get(turn.conversation)) is not None:
+            self._left(known)
+
     def under_way(self, replica: str, *, besides: str) -> float:
         """What an answer under way there is predicted to have, in the mean; that of all where none is known."""
         count, total = self._count[replica], self._under_way[replica]

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from pace_ros.serving.placement import Placement, Policy, ReplicaView, Turn
 from pace_ros.serving.policies.answer_lengths import AnswerLengths
@@ -10,14 +11,15 @@ from pace_ros.serving.policies.answer_lengths import AnswerLengths
 TOKEN = 0.03  # s that a token of an answer takes
 MOVE = 0.05  # s that a hand-over takes
 SHARE = 0.25  # of its own time is what one answer's token costs another that is answered beside it
+HELD_UP = 0.25  # of a first token's delay is what a delay in the middle of an answer counts for
 
 
 class Predicted(Policy):
-    """Weighs, turn by turn, every way to serve it: any decoder with room may answer, and the prompt may be read there,
-    on a prefiller, or at home, from where the cache then moves with the turn. The cheapest way is taken, in s:
+    """Weighs, turn by turn, every way to serve it: any decoder with room may answer, and the prompt may be read on any
+    replica, from where the cache then moves with the turn. The cheapest way is taken, in s:
 
     - until the prompt is read: (tokens waiting there + tokens of the prompt not held there) / measured rate;
-    - for whoever is answered where it is read: that reading (without the queue), once for each of them;
+    - for whoever is answered where it is read: HELD_UP of that reading (without the queue), once for each of them;
     - a hand-over, if it is answered elsewhere: ``move``;
     - the answer: its predicted length times ``token``;
     - for those answered beside it: SHARE of a token's time for every token that both are predicted to be answered with
@@ -40,6 +42,12 @@ class Predicted(Policy):
         self._token = token
         self._move = move
 
+    def seen(self, fleet: Sequence[ReplicaView]) -> Sequence[ReplicaView]:
+        """Every replica reads, so that admission counts what all of them can read: with the prefillers' part alone
+        first turns would wait at the door for a prefiller that later turns keep busy, while decoders have time.
+        """
+        return [each if each.prefills else replace(each, prefills=True) for each in fleet]
+
     def place(self, turn: Turn, fleet: Sequence[ReplicaView], home: str | None) -> Placement | None:
         """The cheapest way, if there is any room."""
         answer = self._lengths.predict(turn)
@@ -53,8 +61,15 @@ class Predicted(Policy):
             return self._cost(turn, read, decode, answer), -left, decode.name, read.name
 
         read, decode = min(ways, key=rank)
-        self._lengths.placed(turn, decode.name)
         return Placement(read.name, decode.name)
+
+    def placed(self, turn: Turn, placement: Placement) -> None:
+        """Its answer counts, where it is answered."""
+        self._lengths.placed(turn, placement.decode)
+
+    def left(self, turn: Turn) -> None:
+        """Its answer counts no more."""
+        self._lengths.left(turn)
 
     def learn(self, turn: Turn, answered: int) -> None:
         """What it predicts from."""
@@ -69,7 +84,7 @@ class Predicted(Policy):
         moving = self._move if read is not decode else 0.0
         beside = decode.streams * min(answer, self._lengths.under_way(decode.name, besides=turn.conversation) / 2.0)
         return (
-            read.waiting / read.rate + reading * (1 + read.streams) + moving
+            read.waiting / read.rate + reading * (1 + HELD_UP * read.streams) + moving
             + self._token * (answer + 2.0 * SHARE * beside)
         )
 

@@ -8,11 +8,11 @@ from typing import Any
 import simpy
 
 from pace_ros.serving.simulator.bell import ring
-from pace_ros.serving.simulator.caches import Caches
 from pace_ros.serving.simulator.decode_run import DecodeRun
 from pace_ros.serving.simulator.hardware import Hardware
 from pace_ros.serving.simulator.job import Job, Move
 from pace_ros.serving.simulator.meter import Meter
+from pace_ros.serving.simulator.slots import Slots
 
 Steps = Generator[simpy.Event, Any, None]
 
@@ -20,14 +20,16 @@ Steps = Generator[simpy.Event, Any, None]
 class Engine:
     """Saves and restores go first; then a step takes up to a chunk of the waiting prompts, in the order they came, and
     one token for every stream. Steps that only answer are reckoned in one go until something comes: the result is that
-    of step by step.
+    of step by step. ``one_at_a_time``: the gateway sends prompts that are to be handed over one after the other, each
+    when the cache before it has arrived.
     """
 
     def __init__(self, env: simpy.Environment, hardware: Hardware) -> None:
         self._env = env
         self.hardware = hardware
         self.meter = Meter(hardware.power)
-        self.caches = Caches()
+        self.slots = Slots(paged=hardware.prefix_cache)
+        self.one_at_a_time = simpy.Resource(env)
         self._moves: deque[Move] = deque()
         self._prompts: deque[Job] = deque()
         self._streams: list[Job] = []

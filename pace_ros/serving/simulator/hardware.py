@@ -25,11 +25,15 @@ class Power:
 
 @dataclasses.dataclass(frozen=True)
 class Hardware:
-    """``chunk``: prompt tokens that a step reads at most; the streams wait for the whole of it."""
+    """``chunk``: prompt tokens that a step reads at most; the streams wait for the whole of it. ``prefix_cache``: any
+    prefix that was read there lately is found again, as engines that page their caches find it; without it a slot has
+    what it held last, as with llama.cpp.
+    """
 
     costs: Costs = dataclasses.field(default_factory=Costs)
     power: Power = dataclasses.field(default_factory=Power)
     chunk: int = WHOLE
+    prefix_cache: bool = False
 
     def __post_init__(self) -> None:
         if self.chunk < 1:

@@ -48,14 +48,24 @@ class TurnScript:
 
 @dataclass(frozen=True)
 class Script:
-    """A conversation: each turn waits for the answer before it."""
+    """A conversation: each turn waits for the answer before it. Its first ``opening`` tokens are those of every other
+    one of its ``family``: a persona, an instruction.
+    """
 
     key: str
     turns: tuple[TurnScript, ...]
+    family: str = ''
+    opening: int = 0
 
     def __post_init__(self) -> None:
         if not self.turns:
             raise WorkloadError(f'Conversation {self.key} has no turn.')
+        if self.opening < 0:
+            raise WorkloadError(f'Conversation {self.key} cannot open with {self.opening} tokens.')
+
+    def in_common(self, other: Script) -> int:
+        """Tokens with which another conversation begins as this one does."""
+        return min(self.opening, other.opening) if self.family == other.family else 0
 
 
 @dataclass(frozen=True)

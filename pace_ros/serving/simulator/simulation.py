@@ -67,12 +67,14 @@ def _hardware(fleet: Fleet, hardware: Hardware | Mapping[str, Hardware]) -> dict
 
 
 def _expected(workload: Workload, decoders: Sequence[Hardware]) -> tuple[float, float]:
-    """What a predictor is told of the decoders: s a token of an answer, s a hand-over, at the mean prompt."""
+    """What a predictor is told of the decoders, at the mean prompt: s a token of an answer, s a hand-over. Both ends
+    finish the step they are at before a cache is saved or restored, which takes half a step each in the mean.
+    """
     prompts = [turn.prompt for _, script in workload.arrivals for turn in script.turns]
     mean = round(sum(prompts) / len(prompts))
     costs = [each.costs for each in decoders]
-    return (sum(each.decode(1, mean) for each in costs) / len(costs),
-            sum(each.save(mean) + each.transfer(mean) + each.restore(mean) for each in costs) / len(costs))
+    token = sum(each.decode(1, mean) for each in costs) / len(costs)
+    return token, token + sum(each.save(mean) + each.transfer(mean) + each.restore(mean) for each in costs) / len(costs)
 
 
 def _arrive(site: Site, workload: Workload) -> Generator[simpy.Event, Any, None]:

@@ -41,16 +41,25 @@ class Site:
     answers: dict[str, int]
     rows: list[Row] = field(default_factory=list)
 
-    def claim(self, conversation: str, replica: str) -> None:
-        """It has an account there now."""
-        self.engines[replica].caches.claim(conversation)
-        self.shrink(replica)
+    def claim(self, script: Script, account: Account, prompt: int, *, chosen: bool) -> None:
+        """It has a slot there now, ``chosen`` by the gateway; else, and where the engine looks for prefixes, the server
+        chooses.
+        """
+        engine = self.engines[account.replica]
+        if not chosen or engine.hardware.prefix_cache:
+            engine.slots.choose(account.slot, script, prompt, [*self._idle(account.replica), account.slot])
+        self.shrink(account.replica)
 
     def shrink(self, replica: str) -> None:
         """What the ledger has promised is not there for old contexts any more."""
-        caches = self.engines[replica].caches
-        if caches.unowned:
-            caches.shrink(self.ledger.free(replica), self.ledger.free_slots(replica))
+        slots, free = self.engines[replica].slots, self.ledger.free(replica)
+        if slots.tokens > free:  # else the idle ones alone cannot be too many
+            slots.shrink(free, self._idle(replica))
+
+    def _idle(self, replica: str) -> list[int]:
+        """Slots without an account."""
+        taken = {each.slot for each in self.ledger.accounts(replica)}
+        return [each for each in range(len(taken) + self.ledger.free_slots(replica)) if each not in taken]
 
 
 class Visit:
@@ -92,7 +101,7 @@ class Visit:
             row.refused = seat
             return
         row.read_at, row.answered_at = seat.placement.prefill, seat.placement.decode
-        site.claim(self._script.key, row.answered_at)
+        site.claim(self._script, seat.account, turn.prompt, chosen=seat.slot is not None)
         state = site.states[row.answered_at]
         with state.answering():
             if seat.source is not None:
@@ -102,23 +111,24 @@ class Visit:
         self._rise(turn, seat)
 
     def _bring(self, turn: TurnScript, seat: Seat, source: Account, row: Row) -> Flow:
-        """The prompt is read on a prefiller or at home, its cache is moved."""
+        """The prompt is read on a prefiller or at home, its cache is moved; then the next one is read there."""
         site, reader, target = self._site, self._site.engines[row.read_at], self._site.engines[row.answered_at]
         site.ledger.empty(seat.account)
-        target.caches.erase(self._script.key)
-        site.claim(self._script.key, row.read_at)
-        job = self._job(turn, self._found(row.read_at, turn), answer=1)
-        row.cached, row.read, row.lost = job.cached, job.left, turn.known - job.cached
-        reader.caches.put(self._script.key, turn.prompt, owned=True)
-        with site.states[row.read_at].reading(_to_read(turn, source)):
+        target.slots.erase(seat.account.slot)
+        site.claim(self._script, source, turn.prompt, chosen=True)
+        with site.states[row.read_at].reading(_to_read(turn, source)), reader.one_at_a_time.request() as its_turn:
+            yield its_turn
+            job = self._job(turn, self._found(source, turn), answer=1)
+            self._note(row, turn, job)
+            reader.slots.put(source.slot, self._script, turn.prompt)
             reader.read(job)
             yield job.begun
-        _learn(site.states[row.read_at], job)
-        read, costs = site.env.now, reader.hardware.costs
-        yield reader.move(costs.save(turn.prompt), job)
-        yield site.env.timeout(costs.transfer(turn.prompt))
-        yield target.move(target.hardware.costs.restore(turn.prompt), job)
-        target.caches.put(self._script.key, turn.prompt, owned=True)
+            _learn(site.states[row.read_at], job)
+            read = site.env.now
+            yield reader.move(reader.hardware.costs.save(turn.prompt), job)
+            yield site.env.timeout(reader.hardware.costs.transfer(turn.prompt))
+            yield target.move(target.hardware.costs.restore(turn.prompt), job)
+        target.slots.put(seat.account.slot, self._script, turn.prompt)
         row.moved, row.hand_over, row.energy = turn.prompt, site.env.now - read, job.energy
         site.ledger.fill(seat.account, turn.prompt)
         if self._conversation.home is source:
@@ -128,13 +138,14 @@ class Visit:
 
     def _answer(self, turn: TurnScript, seen: Turn, seat: Seat, row: Row) -> Flow:
         site, engine, state = self._site, self._site.engines[row.answered_at], self._site.states[row.answered_at]
-        job = self._job(turn, turn.prompt - 1 if row.moved else self._found(row.answered_at, turn), turn.answer)
+        job = self._job(turn, turn.prompt - 1 if row.moved else self._found(seat.account, turn), turn.answer)
         if row.moved:
-            row.reread = 1
+            row.reread = expected = 1
         else:
-            row.cached, row.read, row.lost = job.cached, job.left, turn.known - job.cached
-        engine.caches.put(self._script.key, turn.prompt, owned=True)
-        with state.reading(_to_read(turn, seat.account) if seat.slot is not None else turn.prompt):
+            self._note(row, turn, job)
+            expected = _to_read(turn, seat.account) if seat.slot is not None else turn.prompt
+        engine.slots.put(seat.account.slot, self._script, turn.prompt)
+        with state.reading(expected):
             engine.read(job)
             yield job.begun
         _learn(state, job)
@@ -149,15 +160,21 @@ class Visit:
         env = self._site.env
         return Job(turn.prompt, cached, answer, env.event(), env.event(), turn.hidden, self._site.stall)
 
-    def _found(self, replica: str, turn: TurnScript) -> int:
-        """Tokens of the prompt that are really cached there."""
-        return min(self._site.engines[replica].caches.found(self._script.key), turn.known)
+    def _found(self, account: Account, turn: TurnScript) -> int:
+        """Tokens of the prompt that are really in its slot."""
+        most = max(turn.known, min(self._script.opening, turn.prompt - 1))
+        return min(self._site.engines[account.replica].slots.found(account.slot, self._script), most)
+
+    @staticmethod
+    def _note(row: Row, turn: TurnScript, job: Job) -> None:
+        """What is found, and what has to be read."""
+        row.cached, row.read, row.lost = job.cached, job.left, max(0, turn.known - job.cached)
 
     def _rise(self, turn: TurnScript, seat: Seat) -> None:
         """The turn has ended: the account is kept, or its slot is free and the context left over."""
         site, account, conversation = self._site, seat.account, self._conversation
         held = Usage(turn.prompt, 0, turn.answer, 0.0).held
-        site.engines[account.replica].caches.put(self._script.key, held, owned=seat.placement.stays)
+        site.engines[account.replica].slots.put(account.slot, self._script, held)
         if seat.placement.stays:
             site.ledger.settle(account, held)
             if conversation.home is not None and conversation.home is not account:
@@ -171,16 +188,14 @@ class Visit:
     def _leave(self, home: Account) -> None:
         """The account where it lived is closed; its context is left over."""
         self._site.ledger.close(home)
-        self._site.engines[home.replica].caches.release(self._script.key)
         self._site.shrink(home.replica)
 
     def _end(self) -> None:
-        """Nobody needs its contexts any more."""
-        if self._conversation.home is not None:
-            self._site.ledger.close(self._conversation.home)
-            self._conversation.home = None
-        for engine in self._site.engines.values():
-            engine.caches.erase(self._script.key)
+        """The slot where it lived is emptied; what it has left elsewhere remains until it is overwritten."""
+        home, self._conversation.home = self._conversation.home, None
+        if home is not None:
+            self._site.engines[home.replica].slots.erase(home.slot)
+            self._site.ledger.close(home)
         self._site.policy.forget(self._script.key)
         self._site.door.changed()
 

@@ -5,19 +5,15 @@ import gzip
 import hashlib
 import json
 import multiprocessing
-import os
-import platform
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-import pace_ros
 from pace_ros.files import replacing
 from pace_ros.study.datasets.registry import load
 from pace_ros.study.evaluation import worker
@@ -25,6 +21,7 @@ from pace_ros.study.evaluation.cell import Cell
 from pace_ros.study.evaluation.columns import COLUMNS
 from pace_ros.study.evaluation.plan import Plan, PlanError
 from pace_ros.study.evaluation.virtual_run import REAL
+from pace_ros.study.made_by import made_by, source_digest
 
 Progress = Callable[[str, int, int], None]
 PLAN, REQUESTS, TIMES = 'plan.json', 'requests', 'times.txt'
@@ -89,8 +86,7 @@ class Campaign:
                 fields[name] = {**before[name], **fields[name]}
             self._write_plan({**before, **fields})
         else:
-            made_by = {'code': source_digest(), 'machine': _machine(self._workers), 'versions': dict(_versions())}
-            self._write_plan({**fields, **made_by})
+            self._write_plan({**fields, **made_by(_LIBRARIES, self._workers)})
 
     def settings(self) -> dict[str, Any]:
         """What decides the result. Raises DataSetError, or OSError for a trace that cannot be read."""
@@ -122,14 +118,6 @@ class Campaign:
         _collect('snapshots', jobs, progress)
 
 
-def source_digest() -> str:
-    """Which code runs: of all Python files of the package, the same wherever it is installed."""
-    root, digest = Path(pace_ros.__file__).parent, hashlib.sha256()
-    for file in sorted(root.rglob('*.py')):
-        digest.update(file.relative_to(root).as_posix().encode() + b'\0' + file.read_bytes())
-    return digest.hexdigest()[:12]
-
-
 def merge(folder: Path) -> Path:
     """All cells of all parts that are there, as one table, in Parquet and CSV. Raises OSError."""
     files = sorted((folder / worker.CELLS).glob('*.parquet'))
@@ -156,16 +144,3 @@ def _collect(name: str, jobs: Sequence[Future[None]], progress: Progress, done: 
         job.result()
         done += 1
         progress(name, done, total)
-
-
-def _machine(workers: int) -> dict[str, Any]:
-    return {'system': platform.system(), 'architecture': platform.machine(), 'python': platform.python_version(),
-            'cores': os.cpu_count(), 'workers': workers}
-
-
-def _versions() -> Iterator[tuple[str, str]]:
-    for name in _LIBRARIES:
-        try:
-            yield name, version(name)
-        except PackageNotFoundError:
-            continue

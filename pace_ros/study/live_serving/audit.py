@@ -63,7 +63,8 @@ def slots_of(listed: Sequence[Mapping[str, Any]]) -> dict[int, int]:
 
 
 def figures(base_url: str, *names: str) -> dict[str, float]:
-    """What a gateway at ``base_url`` (with /v1) has counted, by the short names of its counters."""
+    """What a gateway at ``base_url`` (with /v1) has counted, of all replicas, by the short names of its counters."""
     text = httpx.get(f'{base_url.removesuffix("/v1")}/metrics', timeout=PATIENCE, trust_env=False).text
     samples = samples_of(text)
-    return {each: samples.get((f'l2_gateway_{each}_total', ''), 0.0) for each in names}
+    return {each: sum(value for (name, _), value in samples.items() if name == f'l2_gateway_{each}_total')
+            for each in names}

@@ -47,6 +47,7 @@ class LiveFleet:
             self.replicas[each.name] = Server(each.name, 'pace_ros.serving.l2_replica', [
                 '--port', str(port), '--slots', str(each.slots), '--context', str(each.context), '--batch',
                 str(each.batch), '--cores', str(cores[each.core % len(cores)]), '--slot-dir', str(self.slot_dir),
+                '--with-stdin',
             ], self.folder)
             self.replicas[each.name].start()
         for name, server in self.replicas.items():

@@ -43,8 +43,8 @@ class Server:
         """Begin to start it; ``wait`` for it afterwards."""
         with self.log.open('a') as errors:
             self._process = subprocess.Popen(  # noqa: S603  a module of our own
-                self._command, stdout=subprocess.PIPE, stderr=errors, text=True, env=self._environment,
-                start_new_session=True,
+                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True,
+                env=self._environment, start_new_session=True,
             )
         self.starts += 1
 
@@ -83,8 +83,9 @@ class Server:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
 
 
 def free_ports(count: int) -> list[int]:

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -24,10 +24,11 @@ from pace_ros.serving.simulator.costs import Costs
 from pace_ros.study.live_serving.live_fleet import Member, live_fleet
 from pace_ros.study.serving.cost_fit import Fit, fit
 from pace_ros.study.serving.measurements import Settings, measured
-from pace_ros.study.serving.probes import KINDS, READ, RESTORE, SAVE, STEP, Prober
+from pace_ros.study.serving.probes import KINDS, READ, RESTORE, SAVE, STEP, ProbeError, Prober
 from pace_ros.study.serving.rapl import MEASURED, Rapl
 
 MEASUREMENTS, COSTS, FITS = 'measurements.csv', 'costs.json', 'fits.json'
+_LINES = 10  # measurements a line, without a terminal
 _WIDTH = 140  # columns where no terminal says how many it has
 _NAMES = {
     READ: {'call': 'prefill_base', 'token': 'prefill_token', 'pair': 'attend'},
@@ -42,7 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--out', type=Path, default=Path('calibration'), metavar='DIR',
                         help='measurements, costs and fit errors go here (default: %(default)s)')
     parser.add_argument('--url', default='', metavar='URL',
-                        help='measure this llama.cpp server, with a slot folder, instead of a replica of our own')
+                        help='measure this llama.cpp server, with a slot folder, instead of a replica of our own; its '
+                        'slots are erased')
     parser.add_argument('--core', type=int, default=0, metavar='N',
                         help="the replica's, counted among those of this machine (default: %(default)s)")
     parser.add_argument('--batch', type=int, default=512,
@@ -53,12 +55,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Measure, fit, write and show; 0. Raises ServerAbsent, ProbeError, FitError, OSError."""
-    options.out.mkdir(parents=True, exist_ok=True)
     path = options.out / MEASUREMENTS
     rapl = Rapl()
     if not options.fit_only:
+        _check(options)
         rows = measured_replica(Settings(repeats=max(1, options.repeats)), core=options.core, batch=options.batch,
                                 url=options.url)
+        options.out.mkdir(parents=True, exist_ok=True)
         with replacing(path) as file:
             rows.to_csv(file, index=False)
     rows = pd.read_csv(path)
@@ -71,6 +74,17 @@ def run(options: argparse.Namespace) -> int:
         console.print(f'The machine drew {rapl.joules():.0f} J meanwhile, {MEASURED}.' if rapl.available else
                       'Energy was not measured: this machine has no RAPL counter that may be read.')
     return 0
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Before minutes go by. Raises ProbeError."""
+    cores = len(os.sched_getaffinity(0))
+    if not options.url and not 0 <= options.core < cores:
+        raise ProbeError(f'--core must be from 0 to {cores - 1} on this machine, not {options.core}.')
+    out = options.out.absolute()
+    there = next(each for each in (out, *out.parents) if each.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        raise ProbeError(f'--out {options.out}: {there} is no folder that may be written to.')
 
 
 def costs_of(fits: Sequence[Fit], rows: pd.DataFrame) -> Costs:
@@ -107,6 +121,14 @@ def measured_replica(settings: Settings, *, core: int = 0, batch: int = 512, url
             member = Member('measured', 'both', core, slots=settings.slots, context=settings.context, batch=batch)
             url = stack.enter_context(live_fleet(folder, [member])).urls[member.name]
         prober = stack.enter_context(Prober(url, key=os.environ.get(KEY, '')))
-        bar = stack.enter_context(Progress(console=Console(stderr=True)))
-        task = bar.add_task('measurements', total=settings.count())
-        return measured(prober, settings, lambda done, _total: bar.update(task, completed=done))
+        return measured(prober, settings, _progress(stack, settings.count()))
+
+
+def _progress(stack: contextlib.ExitStack, total: int) -> Callable[[int, int], None]:
+    """A bar, or a line now and then where there is no terminal."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        return lambda done, _: None if done % _LINES and done < total else console.print(f'{done} of {total} measured')
+    bar = stack.enter_context(Progress(console=console))
+    task = bar.add_task('measurements', total=total)
+    return lambda done, _: bar.update(task, completed=done)

@@ -4,11 +4,8 @@ from __future__ import annotations
 import gzip
 import json
 import multiprocessing
-import os
-import platform
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -16,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from pace_ros.files import replacing
+from pace_ros.study.made_by import made_by
 from pace_ros.study.serving.cell import Cell
 from pace_ros.study.serving.cell_run import CELLS, run_cell, summary_file
 from pace_ros.study.serving.plan import Plan, ServingPlanError
@@ -75,10 +73,7 @@ class Campaign:
         """Write the plan, or compare it with the one that is there."""
         path, now = self._folder / PLAN, json.loads(json.dumps(self._plan.as_fields()))
         fields: dict[str, Any] = {
-            'plan': now, 'left_out': self.left_out,
-            'machine': {'system': platform.system(), 'architecture': platform.machine(), 'cores': os.cpu_count(),
-                        'python': platform.python_version()},
-            'versions': {name: version(name) for name in _LIBRARIES},
+            'plan': now, 'left_out': self.left_out, **made_by(_LIBRARIES, self._workers),
         }
         if path.exists():
             before = json.loads(path.read_text(encoding='utf-8'))['plan']

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from pace_ros.serving.policies.predicted import HELD_UP, SHARE
 from pace_ros.serving.simulator.hardware import PowerLaw
 from pace_ros.study.results.methods import Section
 from pace_ros.study.serving.arms import SMALL_CHUNK
@@ -17,34 +18,57 @@ from pace_ros.study.serving.rows import Results
 from pace_ros.study.serving.served import PAUSE
 
 _MODEL = (
-    'Simulated: a discrete-event model of each replica, which takes one step at a time (a piece of a prompt, one token '
-    "for every stream, or both), under the gateway's own code for placement, ledger and admission. Nothing here was "
-    'served by an accelerator. Whether the model agrees with real replicas is measured by '
-    'benchmarks/serving_validation.py.')
+    'Simulated: a discrete-event model of each replica, which takes one step at a time (a piece of a prompt, one '
+    "token for every stream, or both), under the gateway's own code for placement, ledger and admission. A slot "
+    'holds what was last read or restored into it, as with llama.cpp: a prompt finds what it has in common with '
+    'that, and nothing else. Prompts to be handed over are read one after the other, each when the cache before '
+    'it has arrived, as at the gateway. Nothing here was served by an accelerator. Whether the model agrees with '
+    'real replicas is measured by benchmarks/serving_validation.py.')
+_ARMS = (
+    'Disaggregated per turn: on a prefiller the gateway gives a turn the first free slot. Another conversation '
+    'has been there meanwhile, so that most prompts are read whole, as by real llama.cpp replicas. With a prefix '
+    'cache: each replica finds any prefix that it has read lately, as engines that page their caches do, and '
+    "turns are let in without the gateway's meter of prompt tokens, which cannot know what such a cache spares: "
+    'the strongest form of this baseline that the model has.')
+_PREDICTED = (
+    'Predicted per turn: a baseline of our own making, not that of the paper. It is told what a gateway can '
+    'observe, and more: the tokens that wait at each replica, measured reading rates, what is held where, the '
+    'true length of every answer (but for the errors injected), what a token and a hand-over take in the mean '
+    'with the steps that both ends finish first. It takes the way with the least sum of its own time, '
+    f'{HELD_UP:.0%} of the delay of those answered where it reads and {SHARE:.0%} of what it costs those answered '
+    'beside it. Any replica may read for it, and admission counts what all of them can read. It is greedy: it '
+    'leaves no room for turns to come, and a cache that moves keeps both ends from their steps. Where prefillers '
+    'are near their limit it may hold up first turns by later ones that it has sent there.')
 _LOAD = (
-    'Load 1 is the nominal capacity of pinned serving, reckoned without queues from the conversations drawn: the rate '
-    "at which the first of four is used up, the prefillers' time by first prompts, the decoders' time by everything "
-    f"else (steps shared by {BATCH} streams), the decoders' KV caches, their slots. All arms of a seed get the same "
-    'conversations at the same instants, Poisson; each next turn comes a think time after the answer (closed loop). '
-    'Role-blind policies (collocated, least loaded, round robin) use all replicas as they are, so that all arms have '
-    'the same hardware.')
+    'Load 1 is the nominal capacity of pinned serving, reckoned without queues from the conversations drawn: the '
+    "rate at which the first of four is used up, the prefillers' time by first prompts and hand-overs, the "
+    f"decoders' time by everything else (steps shared by {BATCH} streams), the decoders' KV caches, their slots. "
+    'Larger batches share more, so that a fleet whose decoders bind can take more than that. All arms of a seed '
+    'get the same conversations at the same instants, Poisson; each next turn comes a think time after the answer'
+    ' (closed loop). Role-blind policies (collocated, least loaded, round robin) use all replicas as they are, so'
+    ' that all arms have the same hardware.')
 _WORKLOADS = (
-    'Agents: a public trace; text alone counts as for the user, so that a conversation may need several turns to its '
-    'first visible token. Chats: requests of the Mooncake trace that repeat the blocks of another are its next turn. '
-    "Showroom: CarQA's questions in the robot's own prompts, visits of five turns on average. Two-phase: synthetic. "
-    f'Pauses longer than {PAUSE:g} s are cut to that, and conversations end before they exceed a context: both traces '
-    'are milder here than they were.')
+    'Agents: a public trace; text alone counts as for the user, so that a conversation may need several turns to '
+    'its first visible token. Chats: requests of the Mooncake trace that repeat the blocks of another are its '
+    "next turn. Showroom: CarQA's questions in the robot's own prompts, visits of five turns on average. Two-"
+    f'phase: synthetic. Pauses longer than {PAUSE:g} s are cut to that, and conversations end before they exceed a'
+    ' context: both traces are milder here than they were. Visits open with the persona, chats with one block '
+    'that all have: a slot in which another conversation was last has that much of a prompt. The Azure trace has '
+    'single requests, neither conversations nor prefixes: nothing about pinning can be learnt from it, and it is '
+    'not used.')
 _LIMITS = (
     'A run ends when its last conversation does, so that energy per token has the idle time of the tail in it. The '
     "predictor's wrong predictions are drawn at random; what a real one gets wrong is likely to be worse where it "
     'matters. Intervals resample conversations or turns within seeds; these share queues, so that true intervals are '
-    'wider. Engines that page their caches, share prefixes between conversations, or batch otherwise differ.')
+    'wider. Engines that page their caches (but for the arm with a prefix cache) or batch otherwise differ. Replicas '
+    'that share memory bandwidth slow each other down: not modelled.')
 
 
 def sections(results: Results) -> list[Section]:
     """All sections."""
     return [
         Section('The model', (_MODEL, _costs(results)), _cost_table(results)),
+        Section('The arms', (_ARMS, _PREDICTED)),
         Section('Load and workloads', (_LOAD, _WORKLOADS)),
         Section('SLO', (_slo(results),)),
         Section('Energy', (_energy(),)),

@@ -15,8 +15,9 @@ CACHES, SLOTS = "the decoders' KV caches", "the decoders' slots"
 
 @dataclass(frozen=True)
 class Nominal:
-    """Conversations a second at which each is used up: prefillers by first prompts, decoders by everything else, KV
-    caches and slots by conversations while they live. The least of them is the nominal capacity.
+    """Conversations a second at which each is used up: prefillers by first prompts and their hand-over, before which no
+    other one is read, decoders by everything else, KV caches and slots by conversations while they live. The least of
+    them is the nominal capacity.
     """
 
     bounds: dict[str, float]
@@ -36,12 +37,17 @@ def nominal(
     scripts: Sequence[Script], costs: Costs, *, prefillers: int, decoders: int, kv: int, slots: int
 ) -> Nominal:
     """Reckoned without any queue; ``kv`` tokens and ``slots`` a decoder."""
-    first = fmean(costs.prefill(each.turns[0].prompt) for each in scripts)
+    first = fmean(_brought(each.turns[0].prompt, costs) for each in scripts)
     rest = fmean(_work(each, costs) for each in scripts)
     held = fmean(_held(each, costs) for each in scripts)
     lives = fmean(sum(_took(turn, costs) for turn in each.turns) for each in scripts)
     return Nominal({PREFILLERS: prefillers / max(first, 1e-12), DECODERS: decoders / max(rest, 1e-12),
                     CACHES: decoders * kv / max(held, 1e-12), SLOTS: decoders * slots / max(lives, 1e-12)})
+
+
+def _brought(prompt: int, costs: Costs) -> float:
+    """S until a prefiller can read the next prompt."""
+    return costs.prefill(prompt) + costs.save(prompt) + costs.transfer(prompt) + costs.restore(prompt)
 
 
 def _work(script: Script, costs: Costs) -> float:

@@ -11,7 +11,8 @@ from pace_ros.study.serving.arms import ARMS, COLLOCATED, PINNED, PREDICTED, SMA
 from pace_ros.study.serving.cell import APPEND, HETEROGENEOUS, HOMOGENEOUS, PARTS, POWER, PREDICTION, RATES, Cell
 from pace_ros.study.serving.served import AGENT, TWO_PHASE, WORKLOADS
 
-LOADS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
+LOADS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.6, 2.0)
+"""Up to where every workload has more conversations than pinned serving can keep up with."""
 ERRORS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 OF_POWER = (PINNED, PREDICTED, COLLOCATED, SMALL)
 """The arms whose energy is compared: those that keep up."""

@@ -107,11 +107,12 @@ class Prober:
         return answer, time.perf_counter() - begun
 
     def _call(self, path: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+        url = self._http.base_url.join(path)
         try:
             response = self._http.post(path, json=dict(asked))
         except httpx.HTTPError as error:
-            raise ProbeError(f'{path}: {type(error).__name__}: {error}'.rstrip(': ')) from error
+            raise ProbeError(f'{url}: {type(error).__name__}: {error}'.rstrip(': ')) from error
         if response.status_code != httpx.codes.OK:
-            raise ProbeError(f'{path}: HTTP {response.status_code}: {response.text[:200]}')
+            raise ProbeError(f'{url}: HTTP {response.status_code}: {response.text[:200]}')
         answer: dict[str, Any] = response.json()
         return answer

@@ -22,6 +22,7 @@ from pace_ros.study.serving.table_claims import claims
 from pace_ros.study.serving.table_occupancy import occupancy
 from pace_ros.study.serving.table_prediction import prediction
 from pace_ros.study.serving.table_rates import appends, rates, ratios
+from pace_ros.study.serving.table_saturation import saturation
 from pace_ros.study.serving.table_workloads import workloads
 
 PUBLISHED = 'published_serving.yaml'
@@ -43,8 +44,8 @@ def run(options: argparse.Namespace) -> int:
 
 def all_tables(results: Results) -> list[Table]:
     """Every table, in order."""
-    return [claims(results), workloads(results), rates(results), ratios(results), appends(results),
-            prediction(results), occupancy(results)]
+    return [claims(results), workloads(results), saturation(results), rates(results), ratios(results),
+            appends(results), prediction(results), occupancy(results)]
 
 
 def write(results: Results, formats: tuple[str, ...], folder: Path) -> list[Path]:

@@ -16,6 +16,7 @@ from pace_ros.study.serving.plan import Plan
 POWER = Power(idle=60.0, prefill=300.0, decode=300.0)  # W, assumed of each replica
 PREFILLER, DECODER = 300.0, 200.0  # W: the limits of the heterogeneous fleet
 CHUNK = 2048  # prompt tokens that a step reads at most, unless the arm says otherwise
+UNMETERED = {'utilisation': 10.0}  # the gateway's meter cannot know what a prefix cache spares
 WAIT = 120.0  # s that a turn may wait for room: long, so that saturation shows as waiting before it shows as refusal
 
 
@@ -36,7 +37,8 @@ def fleet_of(plan: Plan, cell: Cell, typical: int) -> Fleet:
     """The gateway's own configuration under the arm's policy; ``typical``: tokens of a first prompt."""
     fleet = simulated_fleet(
         prefillers=plan.prefillers, decoders=plan.decoders, slots=plan.slots, context=plan.context,
-        rate=read_rate(costs_of(plan), typical), idle=1e6, admission={'wait': WAIT, 'waiting': 10_000},
+        rate=read_rate(costs_of(plan), typical), idle=1e6,
+        admission={'wait': WAIT, 'waiting': 10_000, **(UNMETERED if ARMS[cell.arm].prefix_cache else {})},
     )
     replicas = tuple(dataclasses.replace(each, kv=plan.kv) for each in fleet.replicas)
     fleet = dataclasses.replace(fleet, replicas=replicas)
@@ -45,7 +47,8 @@ def fleet_of(plan: Plan, cell: Cell, typical: int) -> Fleet:
 
 def hardware_of(plan: Plan, cell: Cell, fleet: Fleet) -> dict[str, Hardware]:
     """By replica."""
-    whole = Hardware(costs=costs_of(plan), power=POWER, chunk=ARMS[cell.arm].chunk or CHUNK)
+    arm = ARMS[cell.arm]
+    whole = Hardware(costs_of(plan), POWER, arm.chunk or CHUNK, prefix_cache=arm.prefix_cache)
     if cell.fleet != HETEROGENEOUS:
         return {each.name: whole for each in fleet.replicas}
     return {each.name: limited(whole, PREFILLER if each.role == 'prefill' else DECODER) for each in fleet.replicas}

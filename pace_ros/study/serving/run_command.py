@@ -3,10 +3,8 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 from pathlib import Path
-from types import FrameType
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -57,7 +55,6 @@ def plan_of(options: argparse.Namespace) -> Plan:
 
 def run(options: argparse.Namespace) -> int:
     """Run what is missing; 0. Raises a Refusal of what is asked for, ConfigError, OSError."""
-    signal.signal(signal.SIGTERM, _interrupt)
     campaign = Campaign(options.out, plan_of(options), workers=options.workers, traces=options.traces)
     for why in campaign.left_out.values():
         sys.stderr.write(f'left out: {why}\n')
@@ -67,8 +64,3 @@ def run(options: argparse.Namespace) -> int:
         table = campaign.run(lambda done, total: bar.update(task, completed=done, total=total))
     sys.stdout.write(f'{table}\n')
     return 0
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    """Being told to end is like being interrupted: the worker processes end, too."""
-    raise KeyboardInterrupt

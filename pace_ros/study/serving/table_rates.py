@@ -23,7 +23,8 @@ _RATES_NOTE = (
 _RATIOS_NOTE = (
     'P95 of pinned serving over that of the other arm on the same conversations and turns, below 1 where pinned is '
     'faster; in brackets the 95 % interval of the paired bootstrap. Conversations of one run share queues, so that '
-    'intervals are narrower than independent runs would have them.')
+    "intervals are narrower than independent runs would have them. Tokens/J: pinned serving's over the other's, "
+    'modelled.')
 
 
 def rates(results: Results) -> Table:
@@ -90,7 +91,7 @@ def _shown_rates(frame: pd.DataFrame) -> Mapping[str, Iterable[object]]:
         'late': words.spans(frame, 'late', words.share),
         'refused': [words.share(each) for each in frame['refused']],
         'gap P95 (s)': [words.fine(each) for each in frame['gap_p95']],
-        'tokens/J': [words.fine(each) for each in frame['tokens_per_joule']],
+        'tokens/J (modelled)': [words.fine(each) for each in frame['tokens_per_joule']],
     }
 
 
@@ -113,6 +114,6 @@ def _shown_pair(frame: pd.DataFrame) -> Mapping[str, Iterable[object]]:
         'TTFET P95 ratio': words.spans(frame, 'ttfet_ratio', words.fine),
         'TTFET P95 (s)': pair('ttfet'), 'later turns P95 ratio': words.spans(frame, 'later_ratio', words.fine),
         'later turns P95 (s)': pair('later'),
-        'tokens/J': [f'{value - 1:+.1%}'.replace('-', '−') if value == value else words.DASH  # noqa: PLR0124  NaN
+        'tokens/J (modelled)': [f'{value - 1:+.1%}'.replace('-', '−') if value == value else words.DASH  # noqa: PLR0124  NaN
                      for value in frame['energy_ratio']],
     }

@@ -3,7 +3,9 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import signal
 from collections.abc import Mapping
+from types import FrameType
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     'run': ('pace_ros.study.serving.run_command', 'simulate fleets under every policy, or go on where it was stopped'),
@@ -21,5 +23,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run one command; its exit code. Raises what it raises."""
+    signal.signal(signal.SIGTERM, _interrupt)
     code: int = importlib.import_module(COMMANDS[options.serving][0]).run(options)
     return code
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    """Being told to end is like being interrupted: what was started ends, too."""
+    raise KeyboardInterrupt

@@ -16,6 +16,7 @@ from pace_ros.serving.simulator.hardware import Hardware
 from pace_ros.serving.simulator.script import Script, TurnScript, Workload
 from pace_ros.serving.simulator.simulation import simulate
 from pace_ros.serving.simulator.workloads.arrivals import at_times
+from pace_ros.study.live_serving.audit import samples_of
 from pace_ros.study.live_serving.brochure import brochure
 from pace_ros.study.live_serving.visitor import ANSWERED, PATIENCE, Visitor
 
@@ -26,40 +27,59 @@ METRICS = {
     'later turns, first token P95 (s)': ('later', 'ttft', 0.95),
     'between two tokens, median of means (s)': ('all', 'tbt_mean', 0.5),
     'later turns, tokens read where answered, P50': ('later', 'new', 0.5),
+    'prompt tokens read by all replicas together': ('all', 'fleet_read', 0.5),
 }
 """What is compared: which turns, which column, which quantile."""
 
 
 @dataclass(frozen=True)
 class Visits:
-    """So many conversations, one every ``every`` s, of ``turns`` turns ``think`` s apart; about so many tokens."""
+    """So many conversations, one every ``every`` s, of ``turns`` turns ``think`` s apart; about so many tokens. Those
+    of two ``series`` have no text in common: what one has left in the slots is of no use to another.
+
+    The defaults let visits overlap, so that one takes another's slot, and do so clearly: on a replica that is a quarter
+    slower each prompt finds as much. Otherwise a small error of the costs would change what is compared.
+    """
 
     count: int = 8
     turns: int = 3
-    every: float = 6.0
-    think: float = 1.0
+    every: float = 12.0
+    think: float = 5.0
     first: int = 160
     append: int = 30
     answer: int = 16
+    series: int = 0
 
 
 async def visit_all(base_url: str, visits: Visits) -> pd.DataFrame:
     """Real turns: conversation, turn, arrival (s since the first), prompt, answer, new (tokens read where it was
-    answered), ttft, tbt_mean, outcome.
+    answered), ttft, tbt_mean, outcome, and fleet_read (prompt tokens read by all replicas in the whole run).
     """
     rows: list[dict[str, Any]] = []
     begun = time.monotonic()
-    async with httpx.AsyncClient(timeout=PATIENCE, trust_env=False) as http, anyio.create_task_group() as group:
-        for number in range(visits.count):
-            visitor = Visitor(http, base_url, f'visit-{number}', brochure(visits.first, number))
-            group.start_soon(_visit, visitor, visits, number, begun, rows)
-    return pd.DataFrame(rows).sort_values(['conversation', 'turn'], ignore_index=True)
+    async with httpx.AsyncClient(timeout=PATIENCE, trust_env=False) as http:
+        before = await _read(http, base_url)
+        async with anyio.create_task_group() as group:
+            for number in range(visits.count):
+                visitor = Visitor(http, base_url, f'visit-{number}', brochure(visits.first, _seed(visits, 0, number)))
+                group.start_soon(_visit, visitor, visits, number, begun, rows)
+        read = await _read(http, base_url) - before
+    return pd.DataFrame(rows).assign(fleet_read=read).sort_values(['conversation', 'turn'], ignore_index=True)
+
+
+async def _read(http: httpx.AsyncClient, base_url: str) -> float:
+    """Prompt tokens that all replicas have read so far, as the gateway counts them."""
+    return samples_of((await http.get(f'{base_url.removesuffix("/v1")}/metrics')).text)['l2_gateway_read_total', '']
+
+
+def _seed(visits: Visits, turn: int, number: int) -> int:
+    return 1_000_000 * visits.series + 1000 * turn + number
 
 
 async def _visit(visitor: Visitor, visits: Visits, number: int, begun: float, rows: list[dict[str, Any]]) -> None:
     await anyio.sleep(max(0.0, begun + number * visits.every - time.monotonic()))
     for turn in range(1, visits.turns + 1):
-        text = 'Which one is quiet?' if turn == 1 else brochure(visits.append, 1000 * turn + number)
+        text = 'Which one is quiet?' if turn == 1 else brochure(visits.append, _seed(visits, turn, number))
         heard = await visitor.ask(text, max_tokens=visits.answer)
         pieces = heard.pieces
         rows.append({
@@ -93,7 +113,8 @@ def workload_of(real: pd.DataFrame, visits: Visits) -> Workload:
 def simulated(described: Mapping[str, Any], costs: Costs, workload: Workload, *, chunk: int) -> pd.DataFrame:
     """The turns that the simulator gives of a fleet file's content. Raises ConfigError."""
     turns = simulate(fleet_of(described), Hardware(costs=costs, chunk=chunk), workload).turns
-    return turns.assign(new=turns['reread'].where(turns['read_at'] != turns['answered_at'], turns['read']))
+    new = turns['reread'].where(turns['read_at'] != turns['answered_at'], turns['read'])
+    return turns.assign(new=new, fleet_read=float((turns['read'] + turns['reread']).sum()))
 
 
 def errors(real: pd.DataFrame, simulation: pd.DataFrame) -> pd.DataFrame:

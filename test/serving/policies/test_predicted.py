@@ -8,6 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pace_ros.clock import VirtualClock
+from pace_ros.serving.admission import Admission
+from pace_ros.serving.fleet import AdmissionSettings
 from pace_ros.serving.placement import Placement, ReplicaView, Turn
 from pace_ros.serving.policies import answer_lengths
 from pace_ros.serving.policies.answer_lengths import USUAL, AnswerLengths
@@ -32,8 +35,9 @@ def test_a_short_append_is_read_at_home() -> None:
 
 
 def test_a_long_append_is_read_on_the_prefiller_once_it_would_hold_up_others() -> None:
-    # at home 300 tokens: 3 s, and 3 s for each of 2 streams, 9 s; on the prefiller 500: 5 s and 0.5 s to move
-    fleet = [view('p', 'prefill'), view('home', held=200, streams=2)]
+    # at home 300 tokens: 3 s, and a quarter of it for each of 8 streams, 9 s; on the prefiller 500: 5 s and 0.5 s to
+    # move
+    fleet = [view('p', 'prefill'), view('home', held=200, streams=8)]
     assert predicted(1).place(LATER, fleet, 'home') == Placement('p', 'home')
     alone = [view('p', 'prefill'), view('home', held=200, streams=0)]
     assert predicted(1).place(LATER, alone, 'home') == Placement('home', 'home')
@@ -41,7 +45,7 @@ def test_a_long_append_is_read_on_the_prefiller_once_it_would_hold_up_others() -
 
 def test_a_prefiller_with_a_long_line_is_passed_by() -> None:
     # 400 tokens wait: 9.5 s against 9 s at home
-    fleet = [view('p', 'prefill', waiting=400), view('home', held=200, streams=2)]
+    fleet = [view('p', 'prefill', waiting=400), view('home', held=200, streams=8)]
     assert predicted(1).place(LATER, fleet, 'home') == Placement('home', 'home')
 
 
@@ -53,13 +57,24 @@ def test_a_long_answer_moves_to_an_empty_decoder_with_its_cache_and_a_short_one_
     assert predicted(1).place(LATER, fleet, 'home') == Placement('home', 'home')
 
 
+def test_admission_counts_what_every_replica_reads() -> None:
+    fleet = [view('p', 'prefill', rate=100.0), view('one', rate=70.0), view('two', rate=30.0)]
+    policy = predicted(10)
+    admission = Admission(AdmissionSettings(utilisation=0.5), VirtualClock())
+    assert admission.throughput(fleet) == 50.0
+    assert admission.throughput(policy.seen(fleet)) == 100.0
+    busy = policy.seen([view('p', 'prefill', waiting=900), view('one', streams=40), view('two', free=500)])
+    # 'one' has room, but 40 are answered there: the prompt is read where nobody is
+    assert policy.place(Turn('ann', 1, 400, 500), busy, None) == Placement('two', 'one')
+
+
 def test_a_tie_goes_to_where_most_kv_is_left() -> None:
     fleet = [view('a', free=3000), view('b', free=4000), view('c', free=2000)]
     assert predicted(10).place(Turn('ann', 1, 500, 1000), fleet, None) == Placement('b', 'b')
 
 
 def test_nothing_is_moved_where_caches_cannot_be_handed_over() -> None:
-    fleet = [view('p', 'prefill', hands_over=False), view('home', held=200, streams=2, hands_over=False)]
+    fleet = [view('p', 'prefill', hands_over=False), view('home', held=200, streams=8, hands_over=False)]
     assert predicted(1).place(LATER, fleet, 'home') == Placement('home', 'home')
 
 

@@ -39,7 +39,7 @@ def test_nobody_waits_longer_than_allowed() -> None:
 def test_without_waiting_they_are_refused_at_once() -> None:
     turns = served(fleet(wait=0.0), (0.0, 5), (1.0, 5)).turns
     assert list(turns['queued']) == [0.0, 0.0]
-    assert 'full' in turns['refused'].iloc[1]
+    assert 'taken by' in turns['refused'].iloc[1]
 
 
 def test_no_more_wait_than_allowed() -> None:

@@ -71,6 +71,50 @@ def test_a_hand_over_takes_its_parts_and_the_last_token_again() -> None:
     assert (second.cached, second.read) == (101, 11)
 
 
+def disaggregated(*arrivals: tuple[float, Script], prefix_cache: bool = False) -> pd.DataFrame:
+    fleet = simulated_fleet(prefillers=1, decoders=1, context=2000, admission=OPEN, policy='disaggregated')
+    hardware = dataclasses.replace(HARDWARE, prefix_cache=prefix_cache)
+    return simulate(fleet, hardware, workload(*arrivals)).turns.set_index(['conversation', 'turn'])
+
+
+ANN, BOB = script('ann', (100, 2, 0.0), (10, 2, 20.0)), script('bob', (60, 2, 0.0))
+
+
+def test_a_prefiller_s_slot_has_the_prompt_that_it_held_last() -> None:
+    """Alone, ann's second prompt of 112 tokens finds the first one of 100; her answer was never read there."""
+    again = disaggregated((0.0, ANN)).loc[('ann', 2)]
+    assert (again.read_at, again.answered_at) == ('prefill-1', 'decode-1')
+    assert (again.cached, again.read, again.lost, again.moved, again.reread) == (100, 12, 2, 112, 1)
+    assert again.ttft == pytest.approx(COSTS.prefill(12, 100) + again.hand_over + COSTS.prefill(1, 111))
+
+
+def test_a_prefiller_s_slot_that_another_has_used_has_nothing() -> None:
+    """Bob's only turn takes the same first free slot between ann's two: all 112 tokens are read again."""
+    turns = disaggregated((0.0, ANN), (10.0, BOB))
+    again = turns.loc[('ann', 2)]
+    assert again.arrival > turns.loc[('bob', 1)].ended
+    assert (again.cached, again.read, again.lost) == (0, 112, 102)
+    assert again.ttft == pytest.approx(COSTS.prefill(112) + again.hand_over + COSTS.prefill(1, 111))
+    paged = disaggregated((0.0, ANN), (10.0, BOB), prefix_cache=True).loc[('ann', 2)]
+    assert (paged.cached, paged.read, paged.lost) == (100, 12, 2)
+
+
+def test_a_prefiller_reads_the_next_prompt_when_the_one_before_has_arrived() -> None:
+    turns = disaggregated((0.0, BOB), (0.1, script('eve', (100, 2, 0.0))))
+    bob, eve = turns.loc[('bob', 1)], turns.loc[('eve', 1)]
+    read = COSTS.prefill(60) + bob.hand_over  # what bob's decoder does then holds up nobody here
+    assert bob.ttft == pytest.approx(read + COSTS.prefill(1, 59))
+    moved = COSTS.save(100) + COSTS.transfer(100) + COSTS.restore(100)
+    assert eve.hand_over == pytest.approx(moved)
+    assert eve.ttft == pytest.approx(read + COSTS.prefill(100) + moved + COSTS.prefill(1, 99) - 0.1)
+
+
+def test_an_opening_that_all_share_is_found_where_another_has_been() -> None:
+    one, two = (dataclasses.replace(each, family='persona', opening=40) for each in (BOB, script('eve', (100, 2, 0.0))))
+    late = disaggregated((0.0, one), (30.0, two)).loc[('eve', 1)]
+    assert (late.cached, late.read, late.lost) == (40, 60, 0)
+
+
 def test_two_that_collide() -> None:
     both = workload((0.0, script('a', (100, 3, 0.0))), (2.1, script('b', (200, 1, 0.0))))
     stream, late = simulate(one_replica(), HARDWARE, both, stall=1.0).turns.itertuples()

@@ -1,6 +1,8 @@
 """The nominal capacity, by hand."""
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from pace_ros.serving.simulator.costs import Costs
@@ -19,6 +21,12 @@ def test_prefillers_read_first_prompts_decoders_do_the_rest_caches_hold_it_all()
     assert found.bounds[CACHES] == pytest.approx(3 * 10_000 / held)
     assert found.binding == PREFILLERS
     assert found.capacity == pytest.approx(2.0)
+
+
+def test_a_prefiller_is_busy_until_the_cache_has_arrived() -> None:
+    moving = dataclasses.replace(COSTS, save_base=0.1, transfer_latency=0.2, restore_token=0.0007)
+    found = nominal([SCRIPT], moving, prefillers=2, decoders=3, kv=10_000, slots=100)
+    assert found.bounds[PREFILLERS] == pytest.approx(2 / (1.0 + 0.1 + 0.2 + 0.7))
 
 
 def test_little_cache_binds_first() -> None:

@@ -88,7 +88,7 @@ def _scripts(path: Path, chains: Sequence[Sequence[_Request]], longest: int | No
             think = 0.0 if before is None else max(0.0, each.at - before.at)
             turns.append(TurnScript(each.prompt, each.answer, shared=shared, think=think))
         if turns:
-            found.append((chain[0].at, Script(f'{path.stem}-{number}', tuple(turns))))
+            found.append((chain[0].at, Script(f'{path.stem}-{number}', tuple(turns), family=path.stem, opening=BLOCK)))
     if not found:
         raise WorkloadError(f'{path}: holds no request of at most {longest} tokens.')
     found.sort(key=lambda each: each[0])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pace_ros.language import count_tokens
+from pace_ros.language import count_tokens, language
 from pace_ros.llm.completion import Message, estimated_tokens
 from pace_ros.llm.history import Exchange, reminded, told
 from pace_ros.llm.prompt import PromptBook
@@ -35,7 +35,8 @@ class Visitors:
 def showroom(
     data: DataSet, prompts: PromptBook, count: int, *, seed: int, visitors: Visitors = Visitors()
 ) -> list[Script]:
-    """So many visits; a prompt's tokens are estimated as everywhere in the robot, an answer is the right one.
+    """So many visits; a prompt's tokens are estimated as everywhere in the robot, an answer is the right one. Visits of
+    one language open with the persona.
 
     The passages are the sources of the answer and others of the same topic. Raises WorkloadError for a data set without
     questions.
@@ -44,8 +45,9 @@ def showroom(
         raise WorkloadError(f'Data set {data.name} has no questions to make visits of.')
     chance = random.Random(seed)  # noqa: S311  a workload, no secret
     shelf = _Shelf(data)
-    return [Script(f'visit-{number}', _Visit(shelf, prompts, visitors, chance).turns())
-            for number in range(1, count + 1)]
+    visits = (_Visit(shelf, prompts, visitors, chance) for _ in range(count))
+    return [Script(f'visit-{number}', each.turns(), family=each.family, opening=each.opening)
+            for number, each in enumerate(visits, start=1)]
 
 
 class _Shelf:
@@ -75,6 +77,9 @@ class _Visit:
         self._visitors = visitors
         self._chance = chance
         self._locale = chance.choice(sorted(shelf.questions))
+        self.family = language(self._locale)
+        persona = prompts.messages('', self._locale, passages=(), history=(), persona=True)[0]
+        self.opening = count_tokens(persona['content'])
 
     def turns(self) -> tuple[TurnScript, ...]:
         """As many as the visitor stays for."""

@@ -28,9 +28,9 @@ def test_who_repeats_the_whole_blocks_goes_on(tmp_path: Path) -> None:
         (90_000, 1700, 60, [0, 1, 7, 8]),  # that one has been continued already
     ))
     assert workload.arrivals == (
-        (0.0, Script('chat-1', (TurnScript(1100, 50), TurnScript(1700, 60, shared=1024, think=60.0)))),
-        (2.0, Script('chat-2', (TurnScript(700, 20),))),
-        (89.0, Script('chat-3', (TurnScript(1700, 60),))),
+        (0.0, Script('chat-1', (TurnScript(1100, 50), TurnScript(1700, 60, shared=1024, think=60.0)), 'chat', 512)),
+        (2.0, Script('chat-2', (TurnScript(700, 20),), 'chat', 512)),
+        (89.0, Script('chat-3', (TurnScript(1700, 60),), 'chat', 512)),
     )
     assert workload.turns == 4
 

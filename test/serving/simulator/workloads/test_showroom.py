@@ -37,6 +37,14 @@ def test_appended_passages_leave_the_prompt_growing(book: PromptBook) -> None:
     assert showroom(data, book, 20, seed=1, visitors=Visitors(history=50, turns=4.0)) == scripts
 
 
+def test_visits_of_one_language_open_with_the_persona(book: PromptBook) -> None:
+    one, other = showroom(DataSet('d', '1', QUESTIONS, knowledge=KNOWLEDGE), book, 2, seed=1)
+    persona = book.messages('', 'en', passages=(), history=(), persona=True)[0]['content']
+    assert one.family == other.family == 'en'
+    assert one.in_common(other) == count_tokens(persona) > 20
+    assert one.in_common(other) < one.turns[0].prompt
+
+
 def test_passages_in_front_leave_the_persona_alone(book: PromptBook) -> None:
     """The passages come in another order, and after the persona nothing is where it was."""
     data = DataSet('d', '1', QUESTIONS, knowledge=KNOWLEDGE)

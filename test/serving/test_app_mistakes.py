@@ -1,0 +1,92 @@
+"""What nobody expected: a client is told, whatever it is."""
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from serving_fleet import SimulatedFleet, body
+
+from pace_ros.serving.app import make_app
+from pace_ros.serving.client_errors import MISTAKE
+from pace_ros.serving.keeper import Keeper
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> SimulatedFleet:
+    return SimulatedFleet(tmp_path)
+
+
+async def ask(fleet: SimulatedFleet, **fields: Any) -> httpx.Response:
+    return await fleet.http.post('/v1/chat/completions', json=body('hello', **fields), headers={'x-session-id': 'v'})
+
+
+def mistaken(fleet: SimulatedFleet, monkeypatch: pytest.MonkeyPatch, error: Exception, words: int) -> None:
+    """From now on the gateway stumbles after so many chunks."""
+    answer = fleet.gateway.answer
+
+    async def stumbles(key: str, asked: dict[str, Any], *, derived: bool) -> AsyncIterator[Any]:
+        async with contextlib.aclosing(answer(key, asked, derived=derived)) as chunks:
+            for _ in range(words):
+                yield await anext(chunks)
+        raise error
+
+    monkeypatch.setattr(fleet.gateway, 'answer', stumbles)
+
+
+@pytest.mark.parametrize('error', [KeyError('inside'), TypeError('inside'), ValueError('inside'), OSError('inside')])
+@pytest.mark.parametrize(('words', 'stream'), [(0, False), (0, True), (2, False), (2, True)])
+async def test_a_mistake_is_told_counted_and_in_the_log(
+    fleet: SimulatedFleet, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception,
+    words: int, stream: bool,
+) -> None:
+    mistaken(fleet, monkeypatch, error, words)
+    response = await ask(fleet, stream=stream)
+    told = {'message': MISTAKE.message, 'type': 'server_error', 'code': 500}
+    if words and stream:
+        *words_said, last = [line.removeprefix('data: ') for line in response.text.split('\n\n') if line]
+        assert (response.status_code, json.loads(last), len(words_said)) == (200, {'error': told}, 2)
+    else:
+        assert (response.status_code, response.json()) == (500, {'error': told})
+    assert 'inside' not in response.text
+    assert [each.exc_info[1] for each in caplog.records if each.exc_info] == [error]
+    assert fleet.gateway.tally.failed == 1
+    monkeypatch.undo()
+    assert (await ask(fleet)).status_code == 200
+    fleet.check()
+
+
+async def test_a_mistake_elsewhere_has_the_same_shape(
+    fleet: SimulatedFleet, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fleet.gateway, 'states', None)
+    transport = httpx.ASGITransport(make_app(fleet.gateway), raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url='http://localhost') as http:
+        response = await http.get('/health')
+    assert (response.status_code, response.json()['error']['message']) == (500, MISTAKE.message)
+
+
+async def test_nobody_is_answered_before_the_fleet_was_looked_at(fleet: SimulatedFleet) -> None:
+    fleet['d1'].kill()
+    fleet['p'].faults.hangs.add('health')
+    app = make_app(fleet.gateway)
+    async with app.router.lifespan_context(app):
+        assert (await fleet.http.get('/health')).json()['replicas'] == {'p': False, 'd1': False, 'd2': True}
+        response = await ask(fleet)
+        assert (response.status_code, fleet.home('v')) == (200, 'd2')
+
+
+async def test_a_mistake_in_the_first_look_is_no_end(
+    fleet: SimulatedFleet, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(Keeper, 'look', lambda _self: 1 / 0)
+    app = make_app(fleet.gateway)
+    async with app.router.lifespan_context(app):
+        assert (await ask(fleet)).status_code == 200
+    assert 'the first look at the fleet failed' in caplog.text
