@@ -107,7 +107,7 @@ def main() -> None:
         mark = ' *' if line[0] == chosen else ''
         shown.add_row(f'{line[0]}{mark}', *(f'{value:.3f}' for value in line[1:]))
     Console(width=None if sys.stdout.isatty() else 190).print(shown)
-    print(f'chosen: {chosen or "none is as good"}')
+    print(f'chosen: {chosen or f"none is better by {RESERVE} at every c"}')
 
 
 if __name__ == '__main__':

@@ -107,4 +107,5 @@ def _of_tools(used: ToolsUsed, history: Sequence[Exchange]) -> str:
     failed = [use.name or UNREADABLE for use in used.uses if use.error]
     if failed:
         return f'tool failed: {failed[0]}'
-    return 'tool: an earlier answer of a live tool was in the prompt' if any(each.live for each in history) else ''
+    earlier = any(each.live for each in history)
+    return "tool: an earlier answer that is nobody else's was in the prompt" if earlier else ''

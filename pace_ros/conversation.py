@@ -30,15 +30,20 @@ class Conversation:
     body: BodyMemory = field(default_factory=BodyMemory)
     turn: LiveTurn | None = None
     visit: str = field(default_factory=new_visit)
+    _finished: int = field(default=0, init=False)
 
     def remember(
         self, question: str, answer: str, *, asked: str = '', entries: tuple[KnowledgeEntry, ...] = (),
         live: bool = False,
     ) -> None:
         """Add a finished turn to the history; ``asked``, ``entries`` and ``live`` as Exchange's."""
-        number = self.history[-1].number + 1 if self.history else 0
-        self.history.append(Exchange(question, answer, asked, entries, number, live))
-        del self.history[:-HISTORY_LIMIT]
+        self.history.append(Exchange(question, answer, asked, entries, self._finished, live))
+        self._finished += 1
+        self.keep(HISTORY_LIMIT)
+
+    def keep(self, turns: int) -> None:
+        """Forget all but the latest turns of the history, as a prompt has no room for more."""
+        del self.history[:max(0, len(self.history) - turns)]
 
     @property
     def busy(self) -> bool:

@@ -50,10 +50,14 @@ class Generation:
 
     @property
     def cost(self) -> int:
-        """Tokens in and out; estimated where the request ended before the server said it."""
+        """Tokens in and out; estimated where the request ended before the server said it. A prompt that was refused for
+        its length costs nothing, only the tool rounds before it do.
+        """
         report = self.request.report
         if report.attempts == 0:
             return 0  # never sent
+        if self.request.too_long:
+            return report.tokens_in + report.tokens_out
         return (report.tokens_in or estimated_tokens(self.messages)) + (report.tokens_out or self.request.pieces)
 
     def is_built_on(self, entry_ids: set[str], terms: Sequence[str]) -> bool:

@@ -56,7 +56,8 @@ class Query:
     looked up by in L0: None where that is switched off, for a question that means nothing by itself, and for a volatile
     one whose answers are never cached, since a stable question much like it may have been. ``epoch`` is the cache's
     before its knowledge was read. ``asked`` is the message in which the model answered it, with ``informed``, the
-    knowledge in that; empty where it did not. ``live``: the answer is made of what a live tool said.
+    knowledge in that; empty where it did not. ``live``: the answer is not for others: of a live tool, of something
+    done, or of such an answer.
     """
 
     text: str

@@ -5,6 +5,7 @@ import asyncio
 import contextlib
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import anyio
@@ -12,6 +13,7 @@ import numpy as np
 
 from pace_ros.admitting import Admitting, Generated
 from pace_ros.aging import STABLE
+from pace_ros.bookkeeping import catch_up, note_request, note_tools
 from pace_ros.clock import Clock
 from pace_ros.config import Config
 from pace_ros.conversation import Conversation
@@ -20,15 +22,14 @@ from pace_ros.generation import Generation
 from pace_ros.language import normal_form, normal_forms
 from pace_ros.levels import Levels
 from pace_ros.live_turn import LiveTurn
-from pace_ros.llm import Completion, Exchange, InFlight, L2Error, Message
+from pace_ros.llm import Exchange, InFlight, L2Error, Message
 from pace_ros.llm.history import as_it_stands, reminded, told
 from pace_ros.llm.prompt import new_passages
 from pace_ros.llm.tools.rounds import PreambleEnd
-from pace_ros.llm.tools.used import ToolsUsed
 from pace_ros.lookup import Lookup
 from pace_ros.query import Foreseen, Query
 from pace_ros.retrieval import RetrievalHit
-from pace_ros.turn import Outcome, ToolUse, TurnRecord
+from pace_ros.turn import Outcome
 
 MOST_RESTARTS = 3  # of one answer, where knowledge keeps changing or prompts are too long
 
@@ -51,7 +52,7 @@ class Thinking:
     ) -> str:
         """Relay the model's answer and end the turn; returns why there is none to end it with, empty if it is over."""
         self._loop = asyncio.get_running_loop()
-        history = self.seen(conversation.history)
+        history, cut = self.seen(conversation.history), False
         generation = self._begin(turn, query, history, conversation.visit)
         waiting = self._wait_with(turn, conversation, None if generation.request.speaks else filler)
         try:
@@ -60,9 +61,13 @@ class Thinking:
                 too_long = generation.too_long and bool(history)
                 if not (generation.outdated or too_long) or turn.informative:
                     break
+                if too_long:
+                    conversation.keep(len(history) // 2)
+                    cut = True
+                turn.record.restarts += 1
                 query.epoch = self._levels.cache.epoch
                 await self._lookup.search(query)
-                history = history[(len(history) + 1) // 2:] if too_long else self.seen(conversation.history)
+                history = self.seen(conversation.history)
                 generation = self._begin(turn, query, history, conversation.visit)
                 generation.final = restart == MOST_RESTARTS
                 failure = await self._relay(turn, generation, waiting)
@@ -73,7 +78,9 @@ class Thinking:
             return ''
         if not failure:
             query.asked, query.informed = generation.messages[-1]['content'], generation.informed
-            self._note_tools(turn, query, generation.request.report.used, history)
+            note_tools(turn.record, query, generation.request.report.used, history)
+            if cut:  # the subject that the scope names may be gone from the prompt
+                query.scope = replace(query.scope, key=None, reason='its history was cut')
             turn.answer('', last=True)
             turn.end(Outcome.ANSWERED)
             self._admitting.admit(
@@ -151,7 +158,7 @@ class Thinking:
         """
         request, record = generation.request, turn.record
         self._running.add(generation)
-        turn.catch_up = partial(_catch_up, record, request.report, record.tool_rounds, record.tools)
+        turn.catch_up = partial(catch_up, record, request.report, record.tool_rounds, record.tools)
         try:
             async with request:
                 async for piece in request:
@@ -166,7 +173,8 @@ class Thinking:
             return str(error)
         finally:
             self._running.discard(generation)
-            self._note(turn, generation)
+            turn.catch_up()
+            note_request(record, generation, self._levels.ledger, self._levels.llm.breaker.state)
         return '' if turn.informative else 'the model gave no answer'
 
     def _foreseen_request(
@@ -252,37 +260,6 @@ class Thinking:
         turn.remark(f' {remark}' if turn.informative else remark)
         turn.end(Outcome.FAILED, f'l2: {failure}')
         conversation.remember(turn.utterance.text, remark, live=True)
-
-    def _note_tools(self, turn: LiveTurn, query: Query, used: ToolsUsed, history: Sequence[Exchange]) -> None:
-        """An answer made of what a tool found ages with that knowledge; one of a live tool, or made of such an answer,
-        is old at once.
-        """
-        record = turn.record
-        record.entry_ids = tuple(dict.fromkeys((*record.entry_ids, *(hit.entry.entry_id for hit in used.hits))))
-        query.note_volatile(record, used.hits)
-        query.live = bool(used.live or used.acted) or any(each.live for each in history)
-        if used.live:
-            record.volatile_query, record.volatile_reason = True, f'tool: {", ".join(used.live)}'
-
-    def _note(self, turn: LiveTurn, generation: Generation) -> None:
-        """Book the request: in the record, and its tokens in the ledger (estimated where the server said nothing)."""
-        record, report = turn.record, generation.request.report
-        cost = generation.cost
-        turn.catch_up()
-        record.l2_attempts, record.finish_reason = report.attempts, report.finish_reason
-        record.tokens_in, record.tokens_out = report.tokens_in, report.tokens_out
-        record.hedge, record.tokens_wasted = report.hedge, record.tokens_wasted + report.tokens_wasted
-        record.breaker = report.breaker_after or self._levels.llm.breaker.state
-        if generation.outdated:
-            record.restarts += 1
-            record.tokens_wasted += cost
-        self._levels.ledger.spend(tokens=cost)
-
-
-def _catch_up(record: TurnRecord, report: Completion, rounds: int, tools: tuple[ToolUse, ...]) -> None:
-    """Note how far a request has come, beside the ``rounds`` and ``tools`` of those before it."""
-    record.ttft, record.tool_rounds = report.ttft, rounds + report.used.rounds
-    record.tools = (*tools, *report.used.uses)
 
 
 def _same_place(foreseen: Foreseen, query: Query, messages: Sequence[Message]) -> bool:

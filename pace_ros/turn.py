@@ -172,9 +172,9 @@ class TurnRecord:
     body was to do meanwhile. ``arm`` is what the utterance asked for, ``switches`` what was in force. ``scope`` is the
     exact part of the cache key, empty where L0 and direct return were passed over, ``refused`` which nearer candidates
     were no hits, as "level id: what differs". ``tokens_wasted`` are those of requests ended unheard, ``restarts`` how
-    often the answer was begun anew. ``ttfet`` is the time to the first effective token of an answer by the language
-    model, through all its tool rounds; ``ttfet_preamble`` that of the ``preamble``, which it said before it called a
-    tool: the beginning of ``answer``, and no part of PTFR.
+    often the answer was begun anew, for changed knowledge or a prompt too long. ``ttfet`` is the time to the first
+    effective token of an answer by the language model, through all its tool rounds; ``ttfet_preamble`` that of the
+    ``preamble``, which it said before it called a tool: the beginning of ``answer``, and no part of PTFR.
     """
 
     turn_id: str

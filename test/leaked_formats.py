@@ -128,4 +128,6 @@ ORDINARY = [
     'a <| b |> c', 'x << y', 'He said <|', 'R&D <thinking about it> I would', 'We have {model} in stock. Yes.',
     '价格是<五万>元{约}', 'if f(x) < {y} then [z]', '12,400 € [incl. VAT], $5, 5%, "quoted" (aside)', '<th>x',
     'ends with <', 'ends with {', 'ends with [', '`', 'ends with price', 'ends with to', 'Our list: {"a": "b"',
+    'See <https://shop.example/tools> or <https://shop.example/tool-kit.html>. Then', 'Mail <tools@shop.example>. Then',
+    '<http://tool.example/?a=1> or <mailto:tools@shop.example>. Then', 'ends with <https://shop.example/tools',
 ]

@@ -41,6 +41,19 @@ def test_history_keeps_the_latest_exchanges(clock: VirtualClock) -> None:
     assert conversation.history[-1] == Exchange('q106', 'a106')
 
 
+@pytest.mark.parametrize(('turns', 'left'), [(0, []), (1, ['q2']), (2, ['q1', 'q2']), (9, ['q0', 'q1', 'q2'])])
+def test_what_a_prompt_has_no_room_for_is_forgotten_and_turns_count_on(
+    clock: VirtualClock, turns: int, left: list[str]
+) -> None:
+    conversation = opened(clock).of('a')
+    for number in range(3):
+        conversation.remember(f'q{number}', 'a')
+    conversation.keep(turns)
+    assert [each.question for each in conversation.history] == left
+    conversation.remember('q3', 'a')
+    assert conversation.history[-1].number == 3
+
+
 def test_after_the_idle_timeout_the_next_visitor_starts_anew(clock: VirtualClock) -> None:
     conversations = opened(clock, idle_timeout=120.0)
     old = conversations.of('default')

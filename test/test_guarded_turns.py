@@ -82,6 +82,18 @@ async def test_a_leaning_question_is_shared_only_by_those_who_speak_of_the_same(
         assert (again.path, again.answer) == (Path.L0, 'Yes, it is.')
 
 
+async def test_an_answer_given_without_the_subject_is_not_kept_under_it(folder: FilePath, embedder: Embedder) -> None:
+    refused = Script([b'{}'], status=413)
+    async with scripted_cloud(answer('Certainly.'), refused, YES) as cloud, open_house(
+        folder, embedder, cloud
+    ) as house:
+        await house.ask('Tell me about the Lark.')
+        record = await house.ask('Is it fully electric?')
+        assert (record.path, record.answer, record.scope) == (Path.L2, 'Yes, it is.', 'en model=lark')
+        assert (record.admitted, record.admission_reason) == (False, 'its history was cut')
+        assert len(house.cache) == 1
+
+
 async def test_where_no_subject_is_known_nothing_is_recalled_nor_kept(folder: FilePath, embedder: Embedder) -> None:
     async with scripted_cloud(YES) as cloud, open_house(folder, embedder, cloud) as house:
         for conversation in 'ab':

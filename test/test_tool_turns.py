@@ -19,6 +19,9 @@ from pace_ros.turn import Content, Modality, Outcome, Path, Utterance
 
 pytestmark = pytest.mark.anyio
 BROKEN = sse({'error': {'message': 'boom'}})
+TOO_LONG = Script([b'{}'], status=413)
+
+
 async def test_a_live_answer_is_given_and_never_cached(tmp_path: FilePath, embedder: Embedder) -> None:
     async with scripted_cloud(PRICE, answer('Twelve thousand.')) as cloud, tool_house(
         tmp_path, embedder, cloud, **{'volatility.policy': 'off'}
@@ -34,7 +37,7 @@ async def test_a_live_answer_is_given_and_never_cached(tmp_path: FilePath, embed
         await cloud.play(answer('A fox.'))
         after = await house.ask(FOX)
         assert (after.admitted, after.admission_reason) == (
-            False, 'tool: an earlier answer of a live tool was in the prompt'
+            False, "tool: an earlier answer that is nobody else's was in the prompt"
         )
 
 
@@ -140,6 +143,29 @@ async def test_what_was_done_is_told_and_remembered_where_the_answer_does_not_co
         assert [each['content'] for each in house.asked()[-3:-1]] == [LIGHTHOUSE, REMARKS.acted('en')]
         assert (after.answer.strip(), after.admitted) == ('It is booked.', False)
         assert market.asked == ['GET /Lark']
+
+
+async def test_what_a_tool_found_may_be_too_long_for_the_prompt(tmp_path: FilePath, embedder: Embedder) -> None:
+    async with scripted_cloud(answer('A fox.'), PRICE, TOO_LONG, PRICE, answer('Twelve.')) as cloud, tool_house(
+        tmp_path, embedder, cloud
+    ) as (house, market):
+        await house.ask(FOX)
+        record = await house.ask(LIGHTHOUSE)
+        assert (record.outcome, record.answer.strip(), record.restarts) == (Outcome.ANSWERED, 'Twelve.', 1)
+        assert [message['role'] for message in house.asked(2)][1:3] == ['user', 'assistant']
+        assert [message['role'] for message in house.asked()] == ['system', 'user', 'assistant', 'tool']
+        assert (len(market.asked), record.tool_rounds, record.tokens_wasted) == (2, 2, 25), 'the first round is paid'
+
+
+async def test_a_call_refused_for_its_arguments_leaves_nothing_to_tell(
+    tmp_path: FilePath, embedder: Embedder
+) -> None:
+    wrong = calls_as_openai(('c1', 'price', '{"model": 5}'))
+    async with scripted_cloud(wrong, BROKEN) as cloud, tool_house(
+        tmp_path, embedder, cloud, tool={'effects': True}
+    ) as (house, market):
+        assert (await house.ask(LIGHTHOUSE)).answer == REMARKS.apology('en')
+        assert market.asked == []
 
 
 async def test_a_tool_without_effects_leaves_nothing_to_tell(tmp_path: FilePath, embedder: Embedder) -> None:

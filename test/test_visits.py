@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path as FilePath
 
 import pytest
-from harness import COLOURS, FOX, LIGHTHOUSE, MUSIC, House, open_house, until
+from harness import COLOURS, COLOURS_ASKED_OTHERWISE, FOX, LIGHTHOUSE, MUSIC, House, open_house, until
 from support import STALL, Script, ScriptedCloud, answer, scripted_cloud
 from whole import ask, assembled, configured
 
@@ -252,6 +252,50 @@ async def test_a_prompt_that_is_too_long_is_asked_again_with_less_history(
         assert whole[-1]['content'] == TRAILER, 'what it needs stands in the history'
         assert short[-1]['content'] == whole[1]['content'], 'which is gone: it is told again'
         assert house.levels.llm.breaker.state == 'closed'
+        assert ([each.restarts for each in records], records[-1].tokens_wasted) == ([0, 0, 0, 1], 0)
+        assert (await house.ask(FOX)).restarts == 0
+        assert house.asked()[:4] == short, 'later turns begin with what fitted'
+        assert (len(cloud.requests), len(house.asked())) == (6, 6)
+
+
+async def test_where_knowledge_changes_after_a_cut_the_cut_remains(folder: FilePath, embedder: Embedder) -> None:
+    scripts = [*[STORY] * 2, Script([TOO_LONG], status=413), Script([STALL]), STORY]
+    settings = APPEND | ONE | {'l2.history_turns': 4, 'volatility.on_change': 'restart'}
+    async with scripted_cloud(*scripts) as cloud, open_house(folder, embedder, cloud, settings) as house:
+        for question in (LIGHTHOUSE, FOX):
+            await house.ask(question)
+        turn = house.submit(COLOURS)
+        await until(lambda: len(cloud.requests) == 4)
+        house.knowledge_file.write_text('- {id: new, questions: {en: ["Is it new?"]}, answer: {en: "It is new."}}\n')
+        house.levels.knowledge.reload()  # type: ignore[attr-defined]
+        house.cascade.knowledge_changed(['colours', 'hook', 'toilets'], [])
+        await house.settled(turn)
+        before, after = house.asked(3), house.asked(4)
+    assert (turn.record.outcome, turn.record.restarts) == (Outcome.ANSWERED, 2)
+    assert before[1]['content'] == f'Showroom notes:\n- It comes in red, blue and white.\n\n{FOX}'
+    assert [len(before), len(after)] == [4, 4]
+    assert after[1]['content'] == FOX, 'what is withdrawn leaves what was kept, too'
+
+
+async def test_one_that_is_too_long_without_any_history_ends_in_the_fallback(
+    folder: FilePath, embedder: Embedder
+) -> None:
+    refused, settings = Script([TOO_LONG], status=413), {
+        'router.theta_direct': 1.0, 'fallback.floor': 0.3, 'l0.enabled': False,
+    }
+    async with scripted_cloud(*[STORY] * 3, refused, refused, refused, STORY) as cloud, open_house(
+        folder, embedder, cloud, settings
+    ) as house:
+        for question in (LIGHTHOUSE, FOX, MUSIC):
+            await house.ask(question)
+        booked = house.levels.ledger.per_turn()[0] * 3
+        record = await house.ask(COLOURS_ASKED_OTHERWISE)
+        assert [len(house.asked(number)) for number in (3, 4, 5)] == [8, 4, 2]
+        assert (record.path, record.answer) == (Path.FALLBACK, 'It comes in red, blue and white.')
+        assert (record.restarts, record.tokens_wasted, record.outcome) == (2, 0, Outcome.ANSWERED)
+        assert house.levels.ledger.per_turn()[0] * 4 == pytest.approx(booked), 'what is refused costs nothing'
+        await house.ask(FOX)
+        assert len(house.asked()) == 4, 'a history begins anew'
 
 
 async def test_one_that_is_too_long_without_a_history_is_not(folder: FilePath, embedder: Embedder) -> None:

@@ -188,7 +188,7 @@ class ChatClient:
         self, messages: Sequence[Said], report: Completion, deadlines: Deadlines, conversation: str,
         offer: Offer | None, max_tokens: int | None,
     ) -> AsyncGenerator[str, None]:
-        heard = Heard(offer.names if offer else ())
+        heard, report.calling = Heard(offer.names if offer else ()), False
         async with contextlib.aclosing(self._deltas(messages, conversation, offer, max_tokens)) as deltas:
             while True:
                 try:

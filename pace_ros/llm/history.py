@@ -12,7 +12,8 @@ class Exchange:
     """One finished turn as the model will be reminded of it.
 
     ``asked`` is the message the question was sent in, with ``entries``, the knowledge in it; empty where the model was
-    not asked. ``number`` counts the visit's turns from 0. ``live``: the answer is made of what a live tool said.
+    not asked. ``number`` counts the visit's turns from 0. ``live``: the answer is not for others: of a live tool,
+    of something done, or of such an answer.
     """
 
     question: str

@@ -36,8 +36,12 @@ def reachable(host: str) -> str:
 
 def base_url(host: str, port: int) -> str:
     """As a client needs it, without a path."""
-    host = reachable(host)
-    return f'http://{f"[{host}]" if ":" in host else host}:{port}'
+    return f'http://{in_url(reachable(host))}:{port}'
+
+
+def in_url(host: str) -> str:
+    """A host as it stands in a URL."""
+    return f'[{host}]' if ':' in host else host
 
 
 def _family(host: str) -> socket.AddressFamily:

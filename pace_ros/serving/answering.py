@@ -199,7 +199,7 @@ class Answering:
         left = [account] if not keeps else [conversation.home] if conversation.home is not account else []
         if keeps:
             conversation.home = account
-        for each in (seat.source, *left):
+        for each in left:
             if each is not None:
                 await gateway.give_back(conversation, each, ours=each is not account or seat.slot is not None)
         gateway.seating.changed()

@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect
 
+from pace_ros.serving.addresses import LOOPBACK, in_url
 from pace_ros.serving.chat_request import ChatRequest, TooLarge, read_request
 from pace_ros.serving.client_errors import MISTAKE, HungUp, error_response, told
 from pace_ros.serving.gateway import TOLD, Gateway
@@ -29,7 +30,7 @@ log = logging.getLogger(__name__)
 BODY_TIME = 10.0  # s in which a request must have come
 FIRST_LOOK = 5.0  # s that it may take
 JSON = 'application/json'  # no web page sends it elsewhere without being allowed to
-LOOPBACK_NAMES = ('127.0.0.1', 'localhost', '[::1]')
+LOOPBACK_NAMES = tuple(in_url(each) for each in sorted(LOOPBACK))
 T = TypeVar('T')
 SESSION = 'x-session-id'
 INTERNAL = ('timings', 'system_fingerprint')  # of a chunk

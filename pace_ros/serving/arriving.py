@@ -10,13 +10,15 @@ import anyio
 from pace_ros.serving.admission import SOON
 from pace_ros.serving.conversations import Conversation
 from pace_ros.serving.placement import Turn
-from pace_ros.serving.replica_errors import ReplicaError, ReplicaRefused, TimeUp
+from pace_ros.serving.replica_errors import ReplicaError, ReplicaRefused, TemplateFailed, TimeUp
+from pace_ros.serving.replica_state import ReplicaState
 from pace_ros.serving.seating import Refused
 
 if TYPE_CHECKING:
     from pace_ros.serving.gateway import Gateway
 
 log = logging.getLogger(__name__)
+BAD_REQUEST = 400
 
 
 async def seen(
@@ -37,23 +39,39 @@ async def seen(
 
 
 async def _told(gateway: Gateway, body: Mapping[str, Any], until: float) -> list[int]:
-    """Any replica that is well tells the prompt's tokens: all have one model."""
+    """Any replica that is well tells the prompt's tokens: all have one model. That the request is to blame where a
+    template fails is believed of two, or of the only one.
+    """
+    doubted: tuple[ReplicaState, TemplateFailed] | None = None
     idlest = sorted(gateway.states.values(), key=lambda each: (each.untold, each.misses, each.waiting, each.streams))
     for state in idlest:
         if not state.well:
             continue
         try:
             tokens = await state.client.tokens(body, until=until)
+        except TemplateFailed as error:
+            if doubted is not None:
+                break
+            doubted = state, error
         except ReplicaError as error:
             if isinstance(error, TimeUp) or (isinstance(error, ReplicaRefused) and error.for_the_request):
                 raise
-            log.warning('%s', error)
-            state.untold += 1
-            await gateway.blame(state, error)
+            await _untold(gateway, state, error)
         else:
             state.untold = 0
+            if doubted is not None:
+                await _untold(gateway, *doubted)
             return tokens
+    if doubted is not None:
+        failed = doubted[1]
+        raise ReplicaRefused(str(failed), status=BAD_REQUEST, words=failed.words)
     raise Refused('no replica is well', SOON, outage=True)
+
+
+async def _untold(gateway: Gateway, state: ReplicaState, error: ReplicaError) -> None:
+    log.warning('%s', error)
+    state.untold += 1
+    await gateway.blame(state, error)
 
 
 def _answer(gateway: Gateway, conversation: Conversation, body: Mapping[str, Any], prompt: int) -> int:

@@ -41,8 +41,7 @@ class Bringing:
         gateway.contents.forget(account)
         with self._target.while_up():
             try:
-                with self._reader.while_up():
-                    moved = await self._moved()
+                moved = await self._moved()
             except (HandOverFailed, ReplicaError) as error:
                 log.warning('no hand-over from %s to %s: %s', self._reader.name, self._target.name, error)
                 gateway.tally.hand_overs_failed += 1
@@ -54,16 +53,16 @@ class Bringing:
         gateway.tally.handed_over += 1
 
     async def _moved(self) -> int:
-        """Tokens that were."""
+        """Tokens that were. Raises HandOverFailed or ReplicaError, ReplicaDown if the reader is lost meanwhile."""
         gateway, reader, slot = self._gateway, self._reader, self._source.slot
         if gateway.files is None:
             raise HandOverFailed('there is no folder for slot files')
         with reader.reading(gateway.contents.to_read(self._source, self._prompt)):
             async with self._alone():
-                with gateway.expecting(reader) as wait:
+                with gateway.expecting(reader, self._target) as wait, reader.while_up():
                     usage = await reader.client.prefill(self._body, slot, until=self._until, patience=wait.patience)
                 gateway.has_read(reader, usage)
-                with self._in_time(self._until):
+                with self._in_time(self._until), reader.while_up():
                     return await gateway.files.hand_over(reader.client, slot, self._target.client,
                                                          self._seat.account.slot, len(self._prompt))
 
@@ -73,7 +72,8 @@ class Bringing:
         because the reader was left out meanwhile.
         """
         reader, gateway = self._reader, self._gateway
-        with self._in_time(min(self._until, gateway.clock.monotonic() + gateway.fleet.settings.deadlines.prefill)):
+        patience = gateway.fleet.settings.deadlines.prefill
+        with self._in_time(min(self._until, gateway.clock.monotonic() + patience)), reader.while_up():
             await reader.one_at_a_time.acquire()
         try:
             if not reader.well:

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
+from pace_ros.serving.admission import SOON
 from pace_ros.serving.chat_request import RequestError, TooLarge
 from pace_ros.serving.conversations import TooMany
 from pace_ros.serving.identity import IdentityError
 from pace_ros.serving.replica_errors import ReplicaDown, ReplicaError, ReplicaRefused
 from pace_ros.serving.seating import Refused
 
-SOON = 1.0  # s
 SERVERS = range(500, 600)  # status codes that are not the request's fault
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
@@ -36,7 +36,9 @@ class Told(NamedTuple):
 
 MISTAKE = Told(500, "The gateway has made a mistake; what it was is in the gateway's log.")
 LOST = Told(502, 'The replica that answered was lost.')
+LATE = Told(502, 'The turn took too long.')
 UNABLE = Told(502, "A replica cannot do what it was asked; why is in the gateway's log.")
+REFUSED = 'The request is refused.'
 ENDS = Told(503, 'The gateway is ending.', {'retry-after': f'{SOON:g}'})
 
 
@@ -59,12 +61,12 @@ def told(error: BaseException) -> Told:
 
 
 def _of_replica(error: ReplicaError) -> Told:
-    """What went wrong between gateway and replica is for the log."""
+    """What went wrong between gateway and replica is for the log; what is wrong with the request is not."""
     if isinstance(error, ReplicaDown):
         return LOST
     if isinstance(error, ReplicaRefused):
-        return Told(error.status, str(error)) if error.for_the_request else UNABLE
-    return Told(502, str(error))
+        return Told(error.status, error.words or REFUSED) if error.for_the_request else UNABLE
+    return LATE
 
 
 def _after(seconds: float) -> Mapping[str, str]:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from pace_ros.clock import Clock
@@ -93,13 +93,14 @@ class Conversations:
         ]
         return min(left, default=0.0)
 
-    def longest_idle(self) -> Conversation | None:
-        """Of those whose clients do not say which they are, and so never that they end, the one that lives somewhere
-        and has been idle for longest.
+    def longest_idle(self, replicas: Collection[str]) -> Conversation | None:
+        """Of those whose clients do not say which they are, and so never that they end, the one that lives on one of
+        these replicas and has been idle for longest.
         """
         idle = [
             each for each in self._known.values()
-            if each.derived and each.home is not None and not each.under_way and not each.lock.locked()
+            if each.derived and each.home is not None and each.home.replica in replicas
+            and not each.under_way and not each.lock.locked()
         ]
         return min(idle, key=lambda each: each.until, default=None)
 

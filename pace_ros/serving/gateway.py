@@ -4,7 +4,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 
 from pace_ros.clock import Clock
+from pace_ros.serving.admission import SOON
 from pace_ros.serving.answering import Answering
 from pace_ros.serving.contents import Contents
 from pace_ros.serving.conversations import Conversation, Conversations, TooMany
@@ -28,7 +29,6 @@ from pace_ros.serving.tally import Tally
 from pace_ros.serving.usage import Chunk, Usage, says_something
 
 log = logging.getLogger(__name__)
-SOON = 1.0  # s after which a client may try again
 QUEUE = 8  # turns of one conversation that may be there at once; a robot has one, and one more while it is interrupted
 TELLING = 16  # prompts whose tokens are asked for at once
 EMPTYING = 5.0  # s that emptying a slot may take
@@ -90,7 +90,7 @@ class Gateway:
                         self.first_tokens.sent(self.clock.monotonic() - received, later=later)
                     yield chunk
             hung_up, answered = False, True
-        except (Refused, ReplicaError):
+        except Exception:
             hung_up = False
             raise
         finally:
@@ -120,11 +120,11 @@ class Gateway:
             async with conversation.lock:
                 await self._end(conversation, why)
 
-    async def make_room(self) -> bool:
-        """An idle conversation whose client will never end it gives up its slot: its next turn is read as a first one.
-        False if there is none.
+    async def make_room(self, replicas: Collection[str]) -> bool:
+        """An idle conversation on one of these replicas whose client will never end it gives up its slot: its next turn
+        is read as a first one. False if there is none.
         """
-        conversation = self.conversations.longest_idle()
+        conversation = self.conversations.longest_idle(replicas)
         if conversation is None:
             return False
         async with conversation.lock:
@@ -185,13 +185,16 @@ class Gateway:
             self.seating.changed()
 
     @contextlib.contextmanager
-    def expecting(self, state: ReplicaState) -> Iterator[Wait]:
-        """A replica has been asked, and says nothing yet."""
+    def expecting(self, state: ReplicaState, target: ReplicaState | None = None) -> Iterator[Wait]:
+        """A replica has been asked, and says nothing yet; ``target``: for whom. That it is waited for no longer says
+        nothing of it if the target has been lost.
+        """
         began, wait = self.clock.monotonic(), Wait(state.patience)
         try:
             yield wait
         except asyncio.CancelledError:
-            if self.clock.monotonic() - began > wait.patience / 2:
+            in_time = self.clock.monotonic() - began <= wait.patience / 2
+            if not in_time and (target is None or target.up):
                 wait.in_vain = True
                 self.strike(state)
             raise

@@ -33,12 +33,12 @@ def hand_over_seconds() -> Histogram:
 
 
 class FirstTokens:
-    """Time from a request's receipt to the first token sent, by whether the conversation has been answered before."""
+    """Time from a request that has come in whole to the first token sent; first and later turns apart."""
 
     def __init__(self) -> None:
         self.histogram = Histogram(
-            'l2_gateway_first_token_seconds', 'From the receipt of a request to the first token sent.', ['turn'],
-            buckets=BUCKETS, registry=None,
+            'l2_gateway_first_token_seconds', 'From a request that has come in whole to the first token sent.',
+            ['turn'], buckets=BUCKETS, registry=None,
         )
         self._first, self._later = self.histogram.labels('first'), self.histogram.labels('later')
 

@@ -11,7 +11,7 @@ import anyio
 
 from pace_ros.serving.gateway import IDLE, TOLD, Gateway
 from pace_ros.serving.replica_client import SlotState
-from pace_ros.serving.replica_errors import ReplicaError, ReplicaRefused
+from pace_ros.serving.replica_errors import ReplicaDown, ReplicaError, ReplicaRefused, ReplicaSlow
 from pace_ros.serving.replica_state import PATIENCE, STRIKES, ReplicaState
 
 log = logging.getLogger(__name__)
@@ -62,7 +62,8 @@ class Keeper:
         gateway = self._gateway
         async with anyio.create_task_group() as group:
             for conversation in gateway.conversations.over():
-                group.start_soon(gateway.end, conversation, TOLD if conversation.told else IDLE)
+                why = TOLD if conversation.told else IDLE
+                group.start_soon(self._once, partial(gateway.end, conversation, why))
         if gateway.files is not None:
             with contextlib.suppress(OSError):
                 gateway.files.sweep()
@@ -74,7 +75,13 @@ class Keeper:
             self._missed(state, began)
             return
         state.misses = 0
-        slots = await self._slots(state)
+        try:
+            slots = await self._slots(state)
+        except (ReplicaSlow, ReplicaDown) as error:
+            log.debug('%s', error)
+            if not state.up:
+                return  # to be back it must do more than say that it is well
+            slots = None
         if slots is not None:
             self._check_fits(state, slots)
         if state.name in self._unfit:
@@ -100,12 +107,13 @@ class Keeper:
             self._unfit.discard(state.name)  # another one may come in its place
 
     async def _slots(self, state: ReplicaState) -> list[SlotState] | None:
-        """None where it does not tell; one that wants another key is no more fit than one of the wrong size."""
+        """None where it tells none; one that wants another key is no more fit than one of the wrong size. Raises
+        ReplicaSlow or ReplicaDown.
+        """
         try:
-            return await state.client.slots()
-        except ReplicaError as error:
-            wrong_key = isinstance(error, ReplicaRefused) and error.status in NOT_FOR_US
-            if not wrong_key:
+            return await state.client.slots(patience=PATIENCE)
+        except ReplicaRefused as error:
+            if error.status not in NOT_FOR_US:
                 log.debug('%s', error)
             elif state.name not in self._unfit:
                 log.error('replica %s does not take the key of the gateway: it is left out', state.name)
@@ -119,6 +127,7 @@ class Keeper:
         try:
             with state.while_up():
                 await state.client.tokens(PROBE)
+                state.untold = 0
                 if account is not None:  # else all slots are conversations', and stay so
                     await state.client.prefill(PROBE, account.slot, patience=PATIENCE)
         except ReplicaError as error:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import logging
-import os
 import signal
 import socket
 import sys
@@ -23,10 +22,10 @@ from pace_ros.serving import addresses
 from pace_ros.serving.app import make_app
 from pace_ros.serving.fleet import Fleet, read_fleet
 from pace_ros.serving.gateway import Gateway
+from pace_ros.serving.keys import KEY, TOKEN, secret
 from pace_ros.serving.replica_client import ReplicaClient
 from pace_ros.settings import ConfigError
 
-TOKEN, KEY = 'PACE_GATEWAY_TOKEN', 'PACE_REPLICA_API_KEY'
 CONNECTIONS = 1024  # at once; more are told 503
 
 
@@ -37,14 +36,6 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument('fleet', type=Path, help='YAML file: replicas and settings (docs/serving.md)')
     parser.add_argument('--port', type=command_line.port, help='instead of the one in the file; 0 chooses a free one')
     return parser.parse_args(command_line.own_words(argv))
-
-
-def secret(name: str) -> str:
-    """A secret from the environment. Raises ConfigError for one that no header can hold."""
-    value = os.environ.get(name, '').strip()
-    if not value.isascii() or not value.isprintable():
-        raise ConfigError(f'{name} must be printable ASCII.')
-    return value
 
 
 def gateway_of(fleet: Fleet, *, api_key: str = '') -> Gateway:

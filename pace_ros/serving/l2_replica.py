@@ -14,9 +14,8 @@ from urllib.parse import urlsplit
 
 from pace_ros import command_line, packaged
 from pace_ros.serving import addresses
+from pace_ros.serving.keys import KEY, secret
 from pace_ros.serving.llama_server import serve, server_parameters
-
-KEY = 'PACE_REPLICA_API_KEY'
 
 
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:
@@ -62,7 +61,7 @@ def parameters_of(options: argparse.Namespace, xllamacpp: Any) -> Any:
     if options.kv and not options.context <= options.kv <= options.context * options.slots:
         raise ValueError(f'--kv must be from one context ({options.context}) to all of them '
                          f'({options.context * options.slots}), not {options.kv}.')
-    key = os.environ.get(KEY, '').strip()
+    key = secret(KEY)
     if options.host not in addresses.LOOPBACK and not key:
         raise ValueError(f'--host is {options.host}: beyond loopback clients must bear a key, so set {KEY}.')
     parameters = server_parameters(

@@ -23,7 +23,8 @@ import yaml
 from pace_ros.command_line import own_words, port
 from pace_ros.serving.cores import shares
 from pace_ros.serving.fleet import POLICIES, Fleet, served_fleet_of
-from pace_ros.serving.l2_gateway import KEY, Server, app_of, bound_for, log_to_stderr, serve, url_of
+from pace_ros.serving.keys import KEY
+from pace_ros.serving.l2_gateway import Server, app_of, bound_for, log_to_stderr, serve, url_of
 from pace_ros.serving.own_folder import own_folder
 from pace_ros.serving.replica_process import NotStarted, ReplicaProcess
 from pace_ros.settings import ConfigError

@@ -12,7 +12,7 @@ import threading
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pace_ros.command_line import own_words
+from pace_ros import command_line, packaged
 from pace_ros.serving.delay import DelayingProxy
 from pace_ros.serving.llama_server import serve, server_parameters
 
@@ -22,7 +22,8 @@ DEFAULT_PORT = 8077
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog='local_llm', description=__doc__)
-    parser.add_argument('--port', type=int, default=DEFAULT_PORT, help='0 chooses a free port (default: %(default)s)')
+    parser.add_argument('--port', type=command_line.port, default=DEFAULT_PORT,
+                        help='0 chooses a free port (default: %(default)s)')
     parser.add_argument('--model', type=Path, help='GGUF model (default: the packaged one)')
     parser.add_argument('--threads', type=int, default=max(1, (os.cpu_count() or 2) // 2),
                         help='more than half the cores stall each other beside other work (default: %(default)s)')
@@ -30,7 +31,7 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument('--context', type=int, default=2048, help='tokens of context a slot (default: %(default)s)')
     parser.add_argument('--delay', type=float, default=0.0, metavar='S',
                         help='hold every request back for so long, as a busy or distant cloud does')
-    return parser.parse_args(own_words(argv))
+    return parser.parse_args(command_line.own_words(argv))
 
 
 def main() -> None:
@@ -45,14 +46,17 @@ def main() -> None:
             xllamacpp, model=options.model, port=0 if options.delay > 0 else options.port, slots=options.slots,
             context=options.context, threads=options.threads,
         )
-    except ValueError as error:
-        sys.exit(str(error))
+    except (ValueError, OSError, packaged.MissingPackage) as error:
+        sys.exit(f'local_llm: {error}')
 
     def announce(address: str, _stop: threading.Event) -> None:
         sys.stdout.write(f'{_delayed(address, options) if options.delay > 0 else address}/v1\n')
         sys.stdout.flush()
 
-    serve(xllamacpp, parameters, announce)
+    try:
+        serve(xllamacpp, parameters, announce)
+    except RuntimeError as error:
+        sys.exit(f'local_llm: the server does not start with {parameters.model.path}: {error}')
 
 
 def _delayed(address: str, options: argparse.Namespace) -> str:

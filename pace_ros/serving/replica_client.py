@@ -14,7 +14,14 @@ import httpx
 from pace_ros.clock import Clock
 from pace_ros.llm.sse import SseOverflow, SseParser
 from pace_ros.serving.fleet import Deadlines, Replica
-from pace_ros.serving.replica_errors import ReplicaDown, ReplicaError, ReplicaRefused, ReplicaSlow, TimeUp
+from pace_ros.serving.replica_errors import (
+    ReplicaDown,
+    ReplicaError,
+    ReplicaRefused,
+    ReplicaSlow,
+    TemplateFailed,
+    TimeUp,
+)
 from pace_ros.serving.usage import Chunk, Usage, says_something, usage_of
 
 DONE = '[DONE]'
@@ -73,7 +80,7 @@ class ReplicaClient:
         return well
 
     async def tokens(self, body: Mapping[str, Any], *, until: float = math.inf) -> list[int]:
-        """A request's prompt, as its template writes it. Raises ReplicaError."""
+        """A request's prompt, as its template writes it. Raises ReplicaError, TemplateFailed where that does not."""
         asked = {name: value for name, value in body.items() if name != 'max_tokens'}
         patience = self._deadlines.tokenize
         try:
@@ -81,7 +88,7 @@ class ReplicaClient:
         except ReplicaRefused as error:
             if error.status != httpx.codes.INTERNAL_SERVER_ERROR:
                 raise
-            raise ReplicaRefused(str(error), status=httpx.codes.BAD_REQUEST) from None  # a field of the wrong type
+            raise TemplateFailed(str(error), status=error.status, words=error.words) from None
         with self._understood('/apply-template'):
             asked = {'content': str(written['prompt']), 'add_special': True, 'parse_special': True}
         read = await self._call('/tokenize', asked, patience, until)
@@ -140,9 +147,10 @@ class ReplicaClient:
         """
         asked = {**body, **_in_slot(slot), 'stream': True, 'stream_options': {'include_usage': True}}
         patience, used = min(self._deadlines.first_token, patience), False
+        began: float | None = self._clock.monotonic()  # None once it has said something
         async with contextlib.aclosing(self._payloads(asked)) as payloads:
             while True:
-                with self._within(patience, until, 'gave no token'):
+                with self._within(patience, until, 'gave no token', began):
                     payload = await anext(payloads, DONE)
                 if payload == DONE:
                     break
@@ -151,7 +159,7 @@ class ReplicaClient:
                     used, says = used or usage_of(chunk) is not None, says_something(chunk)
                 yield chunk
                 if says:
-                    patience = self._deadlines.next_token
+                    patience, began = self._deadlines.next_token, None
         if not used:
             raise self._unusable('it gave no usage')
 
@@ -185,18 +193,19 @@ class ReplicaClient:
         return self._parsed(self._accepted(response))
 
     @contextlib.contextmanager
-    def _within(self, patience: float, until: float, what: str) -> Iterator[None]:
-        """Raises ReplicaSlow after its patience, TimeUp where the turn ends before, ReplicaDown for a connection that
-        fails.
+    def _within(self, patience: float, until: float, what: str, began: float | None = None) -> Iterator[None]:
+        """Raises ReplicaSlow after its patience, counted from ``began`` (monotonic, s; default: now), TimeUp where the
+        turn ends before, ReplicaDown for a connection that fails.
         """
-        left = max(0.0, until - self._clock.monotonic())
-        waits = min(patience, left)
+        now = self._clock.monotonic()
+        left = max(0.0, until - now)
+        waits = max(0.0, patience - (now - began)) if began is not None else patience
         try:
-            with anyio.fail_after(waits):
+            with anyio.fail_after(min(waits, left)):
                 yield
         except TimeoutError:
-            kind = TimeUp if left < patience else ReplicaSlow
-            raise kind(f'{self.replica.name} {what} within {waits:.3g} s') from None
+            kind, time = (TimeUp, left) if left < waits else (ReplicaSlow, patience)
+            raise kind(f'{self.replica.name} {what} within {time:.3g} s') from None
         except httpx.HTTPError as error:
             raise self._down(error) from error
 
@@ -238,10 +247,11 @@ class ReplicaClient:
             message, kind = str(error.get('message', '')), str(error.get('type', ''))
         except (ValueError, KeyError, TypeError, AttributeError):
             message, kind = content.decode(errors='replace'), ''
-        words = f'{self.replica.name}: HTTP {status}: {" ".join(message.split())[:ERROR_WORDS]}'
+        words = ' '.join(message.split())[:ERROR_WORDS]
+        named = f'{self.replica.name}: HTTP {status}: {words}'
         if status == httpx.codes.SERVICE_UNAVAILABLE:  # it loads its model: what it held is lost
-            return ReplicaDown(words)
-        return ReplicaRefused(words, status=status, kind=kind)
+            return ReplicaDown(named)
+        return ReplicaRefused(named, status=status, kind=kind, words=words)
 
 
 def _in_slot(slot: int | None) -> dict[str, Any]:

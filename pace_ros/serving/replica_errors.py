@@ -21,12 +21,13 @@ class TimeUp(ReplicaError):
 
 
 class ReplicaRefused(ReplicaError):
-    """It answered with an error; ``status`` is HTTP's, ``kind`` llama.cpp's name for it."""
+    """It answered with an error; ``status`` is HTTP's, ``kind`` llama.cpp's name for it, ``words`` its own sentence."""
 
-    def __init__(self, message: str, *, status: int, kind: str = '') -> None:
+    def __init__(self, message: str, *, status: int, kind: str = '', words: str = '') -> None:
         super().__init__(message)
         self.status = status
         self.kind = kind
+        self.words = words
 
     @property
     def for_the_request(self) -> bool:
@@ -37,3 +38,9 @@ class ReplicaRefused(ReplicaError):
     def failed(self) -> bool:
         """Whether the replica itself is to blame: it failed, or said what nobody can read."""
         return self.status >= 500
+
+
+class TemplateFailed(ReplicaRefused):
+    """It could not write a prompt. It says the same of a request whose fields are of the wrong type and of a fault of
+    its own: what another one says tells which it is.
+    """

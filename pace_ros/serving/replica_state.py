@@ -110,7 +110,7 @@ class ReplicaState:
 
     def lose(self) -> None:
         """It is lost, and what waits for it is told."""
-        self.up, self.strikes, self.apart = False, 0, False
+        self.up, self.strikes, self.untold, self.apart = False, 0, 0, False
         for scope in self._waits:
             scope.cancel()
 

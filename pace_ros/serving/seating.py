@@ -52,13 +52,13 @@ class Seating:
     they came; those that a lost replica has unseated go before them, and were let in once. Who lives somewhere needs
     no slot, and waits behind nobody.
 
-    ``make_room`` has a conversation give up its slot, and says whether there was one that could; ``frees``: when the
-    first slot becomes free by itself, s from now.
+    ``make_room`` has a conversation give up its slot on one of the replicas named, and says whether there was one that
+    could; ``frees``: when the first slot becomes free by itself, s from now.
     """
 
     def __init__(
         self, states: Mapping[str, ReplicaState], ledger: Ledger, policy: Policy, settings: AdmissionSettings,
-        clock: Clock, *, hands_over: bool, make_room: Callable[[], Awaitable[bool]] | None = None,
+        clock: Clock, *, hands_over: bool, make_room: Callable[[Collection[str]], Awaitable[bool]] | None = None,
         frees: Callable[[], float] | None = None,
     ) -> None:
         self._states = states
@@ -105,11 +105,12 @@ class Seating:
         again = again or bool(without)
         if (never := self._never(conversation, turn)) is not None:
             raise Refused.by(never)
-        until = min(until, self._clock.monotonic() + self._settings.wait)
+        own, until = until, min(until, self._clock.monotonic() + self._settings.wait)
         line = self._line if self._home(conversation, without) is None else self._waiting_at_home
         found: Seat | Verdict = OTHERS_FIRST
         if line is self._waiting_at_home or again or not len(line):
-            found = await self._looked(conversation, turn, without, again=again)
+            room_until = until if self._settings.wait > 0.0 else own  # to make room is not to wait for it
+            found = await self._looked(conversation, turn, without, again=again, until=room_until)
         if isinstance(found, Seat):
             return found
         if self._settings.wait <= 0.0:
@@ -121,7 +122,7 @@ class Seating:
             while (left := until - self._clock.monotonic()) > 0:
                 await line.wait(min(left, LOOK_AGAIN))
                 if line is self._waiting_at_home or line.is_first(place):
-                    found = await self._looked(conversation, turn, without, again=again)
+                    found = await self._looked(conversation, turn, without, again=again, until=until)
                     if isinstance(found, Seat):
                         return found
                     verdict = found
@@ -154,15 +155,22 @@ class Seating:
                        retry_after=math.inf)
 
     async def _looked(
-        self, conversation: Conversation, turn: Turn, without: Collection[str], *, again: bool
+        self, conversation: Conversation, turn: Turn, without: Collection[str], *, again: bool, until: float
     ) -> Seat | Verdict:
-        """The same as ``look``, after others have made room if that helps."""
+        """The same as ``look``, after others have made room if that helps; nobody has to after ``until``."""
         found = self.look(conversation, turn, without, again=again)
-        while isinstance(found, Verdict) and found.no_slot and self._make_room is not None and await self._make_room():
+        while isinstance(found, Verdict) and found.no_slot and self._clock.monotonic() < until:
+            if not await self._roomier(conversation, without):
+                break
             found = self.look(conversation, turn, without, again=again)
         if isinstance(found, Verdict) and found.no_slot and self._frees is not None:
             return replace(found, retry_after=max(SOON, self._frees()))
         return found
+
+    async def _roomier(self, conversation: Conversation, without: Collection[str]) -> bool:
+        """Whether somebody has given up a slot where this one may go."""
+        views = self._policy.seen(self.views(conversation, without))
+        return self._make_room is not None and await self._make_room({each.name for each in views if each.decodes})
 
     def look(
         self, conversation: Conversation, turn: Turn, without: Collection[str] = (), *, again: bool = False

@@ -1,8 +1,8 @@
 """PTFR and PL of every turn and modality, as commanded and as observed (design section 6), and what sums them up.
 
-A *view* says where times come from: RECORD (the turn's own record: first informative token, first filler frame),
-COMMANDED (onsets the robot was told to produce), AUDIBLE (the same for speech, leading silence and the sink's latency
-added), OBSERVED (what a bystander could perceive).
+A *view* says where times come from: RECORD (the turn's own record: first informative token, first filler frame or
+preamble), COMMANDED (onsets the robot was told to produce), AUDIBLE (the same for speech, leading silence and the
+sink's latency added), OBSERVED (what a bystander could perceive).
 """
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from pace_ros.study.quantiles import PERCENTS, quantiles
+from pace_ros.study.sessions import SAME
 
 VIEWS = ('RECORD', 'COMMANDED', 'AUDIBLE', 'OBSERVED')
 MODALITIES = ('TEXT', 'SPEECH', 'GAZE', 'GESTURE', 'EARLIEST')
@@ -37,14 +38,14 @@ def grouped(turns: pd.DataFrame, by: str | None) -> pd.DataFrame:
 def latencies(turns: pd.DataFrame, onsets: pd.DataFrame) -> pd.DataFrame:
     """One row a turn, view and modality; all times in s since receipt, NaN where it did not happen.
 
-    ``ptfr``: first onset of an informative answer (an apology is none). ``filler``: first filler. ``pl``: the earlier
-    of the two, PL^m. ``response``: the same, apologies included. ``acknowledgement``: first nod or look. ``sign``:
-    first of all these. ``ptfr_end`` and ``pl_end`` count from the utterance's own stamp, where it has one: beside
-    the others, never mixed with them. Modality EARLIEST is the earliest over modalities. A turn has a row for each
-    view and modality that its own session (robot and file) measured at all: so a row of NaN is a turn in which it
-    was missing.
+    ``ptfr``: first onset of an informative answer (an apology is none). ``filler``: first filler; a preamble, which the
+    language model says before it calls a tool, is one. ``pl``: the earlier of the two, PL^m. ``response``: the same,
+    apologies included. ``acknowledgement``: first nod or look. ``sign``: first of all these. ``ptfr_end`` and
+    ``pl_end`` count from the utterance's own stamp, where it has one: beside the others, never mixed with them.
+    Modality EARLIEST is the earliest over modalities. A turn has a row for each view and modality that its own session
+    (robot and file) measured at all: so a row of NaN is a turn in which it was missing.
     """
-    shown = _views(onsets)
+    shown = _views(_preambles_as_fillers(turns, onsets))
     shown = pd.concat([shown, shown.loc[shown['view'] != 'AUDIBLE'].assign(modality='EARLIEST')], ignore_index=True)
     first = shown.groupby(['turn_id', 'view', 'modality', 'content'], observed=True)['elapsed'].min().unstack('content')
     first = first.reindex(columns=['ACKNOWLEDGEMENT', 'FILLER', 'ANSWER'])
@@ -61,6 +62,13 @@ def latencies(turns: pd.DataFrame, onsets: pd.DataFrame) -> pd.DataFrame:
     result = pd.concat([_recorded(turns), result], ignore_index=True)
     since_end = result['turn_id'].map(turns.set_index('turn_id')['since_speech_end'])
     return result.assign(ptfr_end=result['ptfr'] + since_end, pl_end=result['pl'] + since_end)
+
+
+def _preambles_as_fillers(turns: pd.DataFrame, onsets: pd.DataFrame) -> pd.DataFrame:
+    """The onsets with those of preambles as fillers: they are published before it is known that they are no answer."""
+    ptfr = turns.loc[turns['ttfet_preamble'].notna()].set_index('turn_id')['ptfr'].fillna(np.inf)
+    before = (onsets['content'] == 'ANSWER') & (onsets['elapsed'] < onsets['turn_id'].map(ptfr) - SAME)
+    return onsets.assign(content=onsets['content'].mask(before, 'FILLER'))
 
 
 def _views(onsets: pd.DataFrame) -> pd.DataFrame:
@@ -80,8 +88,14 @@ def _measured(turns: pd.DataFrame, shown: pd.DataFrame) -> pd.DataFrame:
     return session.merge(occurring, on=['robot', 'file'])[['turn_id', 'view', 'modality']]
 
 
+def _first_filler(turns: pd.DataFrame) -> pd.Series:
+    """t_f by the records: the first filler frame or, if that is earlier, the preamble."""
+    shown = turns['filler_elapsed'].where(turns['filler_shown'].fillna(False).astype(bool))
+    return pd.concat([shown, turns['ttfet_preamble']], axis=1).min(axis=1)
+
+
 def _recorded(turns: pd.DataFrame) -> pd.DataFrame:
-    filler = turns['filler_elapsed'].where(turns['filler_shown'].fillna(False).astype(bool))
+    filler = _first_filler(turns)
     pl = pd.concat([turns['ptfr'], filler], axis=1).min(axis=1)
     return pd.DataFrame({
         'turn_id': turns['turn_id'], 'view': 'RECORD', 'modality': 'TEXT', 'ptfr': turns['ptfr'], 'filler': filler,
@@ -133,8 +147,7 @@ def alpha_curve(turns: pd.DataFrame) -> pd.DataFrame:
     as much as an answer (PL).
     """
     answered = turns.loc[turns['ptfr'].notna()]
-    shown = answered['filler_elapsed'].where(answered['filler_shown'].fillna(False).astype(bool))
-    early = pd.concat([answered['ptfr'], shown], axis=1).min(axis=1)
+    early = pd.concat([answered['ptfr'], _first_filler(answered)], axis=1).min(axis=1)
     rows = []
     for group in dict.fromkeys(answered['group']):
         own = answered['group'] == group

@@ -460,9 +460,9 @@ class TestDeadlines:
 
     async def test_a_call_that_leaks_slowly_after_a_preamble_is_in_time(self) -> None:
         markup = '<tool_call>{"name": "f", "arguments": {"model": "Lark"}}</tool_call>'
-        steps = [step for at in range(0, len(markup), 6) for step in (0.05, sse(chunk(markup[at:at + 6])))]
-        heard = await heard_of(Script([sse(chunk('One moment.')), *steps, STOP]), inter_token_timeout=0.3)
-        assert len(steps) / 2 * 0.05 > 0.3
+        steps = [step for at in range(0, len(markup), 5) for step in (0.06, sse(chunk(markup[at:at + 5])))]
+        heard = await heard_of(Script([sse(chunk('One moment.')), *steps, STOP]), inter_token_timeout=0.6)
+        assert len(steps) / 2 * 0.06 > 0.6
         assert (heard.pieces, heard.error) == (['One moment.'], None)
         assert [call.name for call in heard.report.calls] == ['f']
 

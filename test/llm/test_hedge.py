@@ -223,6 +223,17 @@ class TestWhetherToHedge:
                 assert await _settles_within(request, NEVER)
                 assert (request.speaks, request.over) == (False, False)
 
+    async def test_one_whose_call_broke_off_and_that_is_tried_again_has_not_begun_to_call(self) -> None:
+        gate = asyncio.Event()
+        async with hedging([Script([STRUCTURED, DROP]), Script([gate, STRUCTURED, STALL])]) as pair:
+            chat = pair.chat.first
+            chat._config = lambda: l2(retries=1)
+            async with InFlight(lambda report: chat.stream(HI, report, offer=OFFER), 0.0) as request:
+                await until(lambda: pair.sent == (2, 0))
+                assert not request.calls
+                gate.set()
+                await until(lambda: request.calls)
+
     async def test_the_one_that_begins_to_call_wins(self) -> None:
         gate = asyncio.Event()
         calling = Script([STRUCTURED, gate, sse(chunk(finish='tool_calls'), '[DONE]')])

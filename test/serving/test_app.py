@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,6 @@ import anyio
 import httpx
 import pytest
 from serving_fleet import SimulatedFleet, messages
-
-from pace_ros.serving import app as app_module
 
 pytestmark = pytest.mark.anyio
 AS_JSON = {'content-type': 'application/json'}
@@ -193,45 +190,6 @@ async def test_a_prompt_beyond_every_context_is_refused_for_good(fleet: Simulate
     response = await ask(fleet, ' '.join([LONG] * 5))
     assert (response.status_code, response.headers.get('retry-after')) == (413, None)
     assert 'more than a context of 256' in response.json()['error']['message']
-
-
-async def test_a_body_that_is_too_large(tmp_path: Path) -> None:
-    fleet = SimulatedFleet(tmp_path, {'limits': {'body': 1000}})
-    response = await ask(fleet, LONG * 10)
-    assert response.status_code == 413
-    assert response.json()['error']['message'] == 'The body is larger than 1000 bytes.'
-
-
-async def test_a_body_that_does_not_come(fleet: SimulatedFleet, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app_module, 'BODY_TIME', 0.02)
-
-    async def never() -> AsyncIterator[bytes]:
-        yield b'{'
-        await anyio.sleep(0.2)
-
-    assert (await fleet.http.post(CHAT, content=never(), headers=AS_JSON)).status_code == 408
-
-
-@pytest.mark.parametrize('content', [b'{', b'[]', b'{"messages": []}', b'{"messages": [{"role": "user"}], "n": 3}'])
-async def test_bad_requests(fleet: SimulatedFleet, content: bytes) -> None:
-    response = await fleet.http.post(CHAT, content=content, headers=AS_JSON)
-    assert response.status_code == 400
-    assert response.json()['error']['type'] == 'invalid_request_error'
-    assert fleet['p'].seen == []
-
-
-async def test_a_bad_identity(fleet: SimulatedFleet) -> None:
-    response = await ask(fleet, LONG, key='x' * 300)
-    assert response.status_code == 400
-    assert 'x-session-id' in response.json()['error']['message']
-
-
-async def test_what_a_server_refuses_is_passed_on(fleet: SimulatedFleet) -> None:
-    fleet['d1'].faults.refuses['completions'] = 400, 'Field x is wrong'
-    response = await ask(fleet, LONG)
-    assert response.status_code == 400
-    assert response.json()['error']['message'] == 'd1: HTTP 400: Field x is wrong'
-    assert fleet.gateway.ledger.accounts() == []
 
 
 async def test_no_replica_is_well(fleet: SimulatedFleet) -> None:

@@ -19,7 +19,7 @@ def fleet(tmp_path: Path) -> SimulatedFleet:
     return SimulatedFleet(tmp_path)
 
 
-@pytest.mark.parametrize('host', ['127.0.0.1', '127.0.0.1:8090', 'localhost:1', 'LOCALHOST', '[::1]:8090'])
+@pytest.mark.parametrize('host', ['127.0.0.1', '127.0.0.1:8090', 'localhost:1', 'localhost', '[::1]', '[::1]:8090'])
 async def test_this_machine_is_answered(fleet: SimulatedFleet, host: str) -> None:
     assert (await fleet.http.post(CHAT, json=ASK, headers={'host': host})).status_code == 200
 

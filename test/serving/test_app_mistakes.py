@@ -1,4 +1,4 @@
-"""What nobody expected: a client is told, whatever it is."""
+"""What is refused, and what nobody expected: a client is told, whatever it is."""
 from __future__ import annotations
 
 import contextlib
@@ -7,15 +7,19 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 from serving_fleet import SimulatedFleet, body
 
+from pace_ros.serving import app as app_module
 from pace_ros.serving.app import make_app
 from pace_ros.serving.client_errors import MISTAKE
 from pace_ros.serving.keeper import Keeper
 
 pytestmark = pytest.mark.anyio
+AS_JSON = {'content-type': 'application/json'}
+CHAT = '/v1/chat/completions'
 
 
 @pytest.fixture
@@ -23,8 +27,8 @@ def fleet(tmp_path: Path) -> SimulatedFleet:
     return SimulatedFleet(tmp_path)
 
 
-async def ask(fleet: SimulatedFleet, **fields: Any) -> httpx.Response:
-    return await fleet.http.post('/v1/chat/completions', json=body('hello', **fields), headers={'x-session-id': 'v'})
+async def ask(fleet: SimulatedFleet, words: str = 'hello', *, key: str = 'v', **fields: Any) -> httpx.Response:
+    return await fleet.http.post(CHAT, json=body(words, **fields), headers={'x-session-id': key})
 
 
 def mistaken(fleet: SimulatedFleet, monkeypatch: pytest.MonkeyPatch, error: Exception, words: int) -> None:
@@ -62,6 +66,16 @@ async def test_a_mistake_is_told_counted_and_in_the_log(
     fleet.check()
 
 
+async def test_a_mistake_is_no_client_that_has_hung_up(fleet: SimulatedFleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (await ask(fleet)).status_code == 200
+    monkeypatch.setattr(fleet.gateway.policy, 'learn', lambda *_: 1 / 0)
+    assert (await ask(fleet)).status_code == 500
+    assert (fleet.gateway.tally.hung_up, fleet.gateway.tally.failed) == (0, 1)
+    (conversation,) = fleet.gateway.conversations
+    assert conversation.until == fleet.clock.monotonic() + 600.0, 'it lives as long as it did'
+    fleet.check()
+
+
 async def test_a_mistake_elsewhere_has_the_same_shape(
     fleet: SimulatedFleet, monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -90,3 +104,42 @@ async def test_a_mistake_in_the_first_look_is_no_end(
     async with app.router.lifespan_context(app):
         assert (await ask(fleet)).status_code == 200
     assert 'the first look at the fleet failed' in caplog.text
+
+
+async def test_a_body_that_is_too_large(tmp_path: Path) -> None:
+    fleet = SimulatedFleet(tmp_path, {'limits': {'body': 1000}})
+    response = await ask(fleet, 'w ' * 1000)
+    assert response.status_code == 413
+    assert response.json()['error']['message'] == 'The body is larger than 1000 bytes.'
+
+
+async def test_a_body_that_does_not_come(fleet: SimulatedFleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app_module, 'BODY_TIME', 0.02)
+
+    async def never() -> AsyncIterator[bytes]:
+        yield b'{'
+        await anyio.sleep(0.2)
+
+    assert (await fleet.http.post(CHAT, content=never(), headers=AS_JSON)).status_code == 408
+
+
+@pytest.mark.parametrize('content', [b'{', b'[]', b'{"messages": []}', b'{"messages": [{"role": "user"}], "n": 3}'])
+async def test_bad_requests(fleet: SimulatedFleet, content: bytes) -> None:
+    response = await fleet.http.post(CHAT, content=content, headers=AS_JSON)
+    assert response.status_code == 400
+    assert response.json()['error']['type'] == 'invalid_request_error'
+    assert fleet['p'].seen == []
+
+
+async def test_a_bad_identity(fleet: SimulatedFleet) -> None:
+    response = await ask(fleet, key='x' * 300)
+    assert response.status_code == 400
+    assert 'x-session-id' in response.json()['error']['message']
+
+
+async def test_what_a_server_refuses_is_passed_on(fleet: SimulatedFleet) -> None:
+    fleet['d1'].faults.refuses['completions'] = 400, 'Field x is wrong'
+    response = await ask(fleet)
+    assert response.status_code == 400
+    assert response.json()['error']['message'] == 'Field x is wrong'
+    assert fleet.gateway.ledger.accounts() == []

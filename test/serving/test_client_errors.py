@@ -11,7 +11,7 @@ from pace_ros.serving.chat_request import RequestError, TooLarge
 from pace_ros.serving.client_errors import MISTAKE, HungUp, error_event, error_response, told
 from pace_ros.serving.conversations import TooMany
 from pace_ros.serving.identity import IdentityError
-from pace_ros.serving.replica_errors import ReplicaDown, ReplicaRefused, ReplicaSlow
+from pace_ros.serving.replica_errors import ReplicaDown, ReplicaRefused, ReplicaSlow, TimeUp
 from pace_ros.serving.seating import Refused
 
 
@@ -22,6 +22,7 @@ from pace_ros.serving.seating import Refused
     (Refused('x', math.inf), 413, None, 'invalid_request_error'), (Refused('x', 2.1), 429, '3', 'rate_limit_error'),
     (Refused('x', 1.0, outage=True), 503, '1', 'server_error'), (TooMany('x'), 429, '1', 'rate_limit_error'),
     (ReplicaDown('x'), 502, None, 'server_error'), (ReplicaSlow('x'), 502, None, 'server_error'),
+    (TimeUp('x'), 502, None, 'server_error'),
     (ReplicaRefused('x', status=400), 400, None, 'invalid_request_error'),
     (ReplicaRefused('x', status=401), 502, None, 'server_error'),
     (ReplicaRefused('x', status=503), 502, None, 'server_error'),
@@ -40,7 +41,8 @@ def test_what_a_client_is_told(error: BaseException, status: int, after: str | N
 
 @pytest.mark.parametrize('error', [
     ReplicaDown('d1: RemoteProtocolError: peer closed connection'), ReplicaRefused('d1: Invalid API key', status=401),
-    ReplicaRefused('d1: compute error', status=500),
+    ReplicaRefused('d1: compute error', status=500), ReplicaSlow('d1 did not answer /tokenize within 5 s'),
+    TimeUp('d1 gave no token within 0.5 s'),
 ])
 def test_what_went_wrong_inside_the_fleet_is_for_the_log(error: Exception) -> None:
     assert told(error).status == 502
@@ -52,3 +54,9 @@ def test_a_mistake_is_told_without_what_it_was(error: Exception) -> None:
     assert told(error) is MISTAKE
     assert error_response(error).status_code == 500
     assert b'secret' not in bytes(error_response(error).body) + error_event(error)
+
+
+@pytest.mark.parametrize(('words', 'message'), [('Field x is off', 'Field x is off'), ('', 'The request is refused.')])
+def test_what_is_wrong_with_a_request_is_told_without_who_says_so(words: str, message: str) -> None:
+    error = ReplicaRefused(f'd1: HTTP 400: {words}', status=400, words=words)
+    assert (told(error).status, told(error).message) == (400, message)

@@ -47,20 +47,20 @@ def test_when_the_first_slot_becomes_free(clock: VirtualClock) -> None:
 
 def test_those_that_never_end_give_way_the_longest_idle_first(clock: VirtualClock) -> None:
     conversations = made(clock, most=9)
-    for key in ('said', 'old', 'young', 'homeless', 'busy'):
+    for key in ('said', 'elsewhere', 'old', 'young', 'homeless', 'busy'):
         each = conversations.enter(key)
         each.derived = key != 'said'
-        each.home = None if key == 'homeless' else Account(key, 'd', 0)
+        each.home = None if key == 'homeless' else Account(key, 'e' if key == 'elsewhere' else 'd', 0)
         if key != 'busy':
             conversations.leave(each)
         clock.advance(1.0)
-    found = conversations.longest_idle()
+    found = conversations.longest_idle({'d'})
     assert found is not None
     assert found.key == 'old'
     conversations.remove(found)
-    assert conversations.longest_idle() is conversations.get('young')
+    assert conversations.longest_idle({'d'}) is conversations.get('young')
     conversations.enter('young')
-    assert conversations.longest_idle() is None
+    assert conversations.longest_idle({'d'}) is None
 
 
 def test_a_client_that_has_hung_up_has_the_grace_alone_unless_it_comes_back(clock: VirtualClock) -> None:

@@ -198,7 +198,7 @@ async def test_who_waits_for_a_prefiller_that_is_left_out_does_not_try_it_as_wel
 
 
 async def test_a_hand_over_leaves_time_to_answer(tmp_path: Path) -> None:
-    fleet = SimulatedFleet(tmp_path, {'deadlines': {'prefill': 60.0, 'first_token': 60.0, 'total': 1.0}},
+    fleet = SimulatedFleet(tmp_path, {'deadlines': {'prefill': 60.0, 'first_token': 60.0, 'total': 4.0}},
                            clock=SystemClock())
     fleet['p'].faults.hangs.add('completions')
     assert await fleet.ask('v', LONG)
@@ -226,6 +226,24 @@ async def test_a_replica_that_is_lost_wakes_those_who_wait_for_it(tmp_path: Path
     if hangs:
         assert (tally.rebound, tally.hand_overs_failed) == ((1, 0) if lost == 'd1' else (0, 2))
     fleet[lost].faults = Faults()
+    fleet.check()
+
+
+@pytest.mark.parametrize('lost', ['d1', 'p'])
+async def test_a_loss_while_a_prompt_is_read_does_not_make_the_reader_slow(
+    tmp_path: Path, clock: VirtualClock, lost: str
+) -> None:
+    fleet = patient(tmp_path, clock)
+    fleet['p'].faults.hangs.add('completions')
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as group:
+            group.start_soon(fleet.ask, 'a', LONG)
+            await anyio.wait_all_tasks_blocked()
+            fleet['p'].faults.hangs.clear()  # the call under way hangs
+            clock.advance(4.0)  # half of what 103 tokens may take is 3.5 s
+            fleet.gateway.lost(lost)
+    assert (fleet.gateway.tally.turns, fleet.gateway.tally.slow, fleet.gateway.states['p'].strikes) == (1, {}, 0)
+    fleet[lost].revive()
     fleet.check()
 
 

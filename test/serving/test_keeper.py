@@ -8,7 +8,8 @@ import pytest
 from serving_fleet import SimulatedFleet, messages
 
 from pace_ros.clock import SystemClock, VirtualClock
-from pace_ros.serving import gateway
+from pace_ros.serving import gateway, keeper
+from pace_ros.serving.conversations import Conversation
 from pace_ros.serving.replica_state import ReplicaState
 from pace_ros.serving.simulated_replica import written
 
@@ -183,7 +184,7 @@ async def test_a_mistake_in_a_look_does_not_end_the_looking(
 
     monkeypatch.setattr(fleet.keeper, '_look_at', fail)
     object.__setattr__(fleet.fleet.settings, 'health_period', 0.001)
-    with anyio.move_on_after(5):
+    with anyio.fail_after(5):
         async with anyio.create_task_group() as group:
             group.start_soon(fleet.keeper.run)
             while len(looked) < 9:  # noqa: ASYNC110  the keeper tells nobody
@@ -192,3 +193,63 @@ async def test_a_mistake_in_a_look_does_not_end_the_looking(
     assert {*looked} == {'p', 'd1', 'd2'}
     await fleet.keeper.look()
     assert 'a look at the fleet failed' in caplog.text
+
+
+@pytest.mark.parametrize('fault', ['hangs', 'resets'])
+async def test_one_that_is_lost_is_back_once_it_does_more_than_say_that_it_is_well(
+    fleet: SimulatedFleet, clock: VirtualClock, fault: str
+) -> None:
+    fleet['d1'].kill()
+    await looks(fleet, clock, 1)
+    fleet['d1'].revive()
+    getattr(fleet['d1'].faults, fault).add('slots')
+    await looks(fleet, clock, 1)
+    assert not fleet.gateway.states['d1'].up
+    fleet['d1'].revive()
+    await looks(fleet, clock, 1)
+    assert fleet.gateway.states['d1'].well
+    getattr(fleet['d1'].faults, fault).add('slots')
+    await looks(fleet, clock, 1)
+    assert fleet.gateway.states['d1'].well, 'it was not lost'
+
+
+async def test_a_look_does_not_wait_for_slots_as_long_as_a_hand_over_does(
+    tmp_path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeper, 'PATIENCE', 0.01)
+    fleet = SimulatedFleet(tmp_path, {'deadlines': {'hand_over': 60.0}}, clock=clock)
+    fleet['d1'].faults.hangs.add('slots')
+    with anyio.fail_after(5):
+        await fleet.keeper.look()
+
+
+async def test_a_mistake_in_the_end_of_one_conversation_is_none_of_the_others(
+    fleet: SimulatedFleet, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
+) -> None:
+    ended: list[str] = []
+
+    async def end(conversation: Conversation, _why: str) -> None:
+        if conversation.key == 'v':
+            raise KeyError('oops')
+        await anyio.lowlevel.checkpoint()
+        ended.append(conversation.key)
+
+    for key in 'vw':
+        await fleet.ask(key, LONG)
+    clock.advance(601.0)
+    monkeypatch.setattr(fleet.gateway, 'end', end)
+    await fleet.keeper.look()
+    assert ended == ['w']
+    assert 'a look at the fleet failed' in caplog.text
+
+
+async def test_who_did_not_tell_tokens_is_asked_like_the_others_once_it_is_back(
+    fleet: SimulatedFleet, clock: VirtualClock
+) -> None:
+    state = fleet.gateway.states['p']
+    state.untold, state.strikes = 1, 2
+    await looks(fleet, clock, 1)
+    assert (state.untold, state.well) == (0, True)
+    state.untold = 1
+    fleet.gateway.lost('p')
+    assert state.untold == 0

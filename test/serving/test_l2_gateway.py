@@ -12,14 +12,14 @@ from urllib.parse import urlsplit
 import pytest
 from printed_url import printed_url
 
-from pace_ros.serving import l2_gateway
+from pace_ros.serving import keys, l2_gateway
 from pace_ros.serving.fleet import Fleet, fleet_of
 from pace_ros.settings import ConfigError
 
 
 @pytest.fixture(autouse=True)
 def no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (l2_gateway.TOKEN, l2_gateway.KEY):
+    for name in (keys.TOKEN, keys.KEY):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -34,7 +34,7 @@ def test_beyond_loopback_a_token_is_needed(host: str) -> None:
 
 
 def test_with_a_token_it_listens_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(l2_gateway.TOKEN, 'secret')
+    monkeypatch.setenv(keys.TOKEN, 'secret')
     _, bound = l2_gateway.opened(fleet(host='0.0.0.0'), 0)
     with bound:
         host, port = l2_gateway.url_of(bound).removeprefix('http://').removesuffix('/v1').split(':')
@@ -56,7 +56,7 @@ def test_so_does_a_port_that_is_none(port: int) -> None:
 
 @pytest.mark.parametrize('secret', ['snow\u2603', 'two\nlines'])
 def test_a_secret_that_no_header_holds_is_not_shown(monkeypatch: pytest.MonkeyPatch, secret: str) -> None:
-    monkeypatch.setenv(l2_gateway.TOKEN, secret)
+    monkeypatch.setenv(keys.TOKEN, secret)
     with pytest.raises(ConfigError, match='PACE_GATEWAY_TOKEN must be printable ASCII') as refused:
         l2_gateway.opened(fleet(), 0)
     assert secret not in str(refused.value)

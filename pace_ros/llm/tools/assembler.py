@@ -27,11 +27,6 @@ class CallAssembler:
     def __init__(self) -> None:
         self._drafts: list[_Draft] = []
 
-    @property
-    def begun(self) -> bool:
-        """Whether there is any call."""
-        return bool(self._drafts)
-
     def feed(self, deltas: tuple[CallDelta, ...]) -> None:
         """Take the pieces of one chunk."""
         for delta in deltas:

@@ -41,9 +41,14 @@ CALL, WAIT = Found(Kind.CALL), Found(Kind.WAIT)
 
 
 def in_tag(match: re.Match[str]) -> Found | None:
-    """What ``<name`` and the next character are: tags as in XML, and special tokens, with thin or wide bars."""
+    """What ``<name`` and the next character are: tags as in XML, and special tokens, with thin or wide bars; not
+    autolinks.
+    """
     name, last = match['name'].translate(_SMALL), match['last']
-    special = last == '>' and _SPECIAL.fullmatch(name)
+    token = _SPECIAL.fullmatch(name)
+    if '//' in name or (last == '@' and not token):
+        return None
+    special = last == '>' and token
     length = match.end() if last == '>' else match.start('last')
     if not (_CALL.search(name) or (special and _TOKEN_OF_CALL.search(name))):
         return Found(Kind.MARK, length) if special else None

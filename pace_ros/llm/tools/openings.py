@@ -4,7 +4,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from pace_ros.llm.tools.leaked_call import is_call
@@ -70,23 +70,18 @@ class Openings:
         in_list = followed(sequence('[', _BLANKS), either(with_keyword, followed(tools, empty)))
         code = followed(one_of(('', 'print(')), either(with_keyword, followed(tools, empty)))
         called = followed(followed(one_of(('', 'functions.', 'default_api.')), tools), _AFTER_NAME)
-        self._code = Opening('', _pattern(code))
-        self.rows = (
-            Opening('Harmony: `to=` between `<|start|>` or `<|channel|>` and `<|message|>`',
-                    _pattern(_HEADER, in_header)),
-            Opening('tags and special tokens with the word tool, function or invoke: `<tool_call>`, '
-                    '`<function=name>`, `<x:invoke name=`, `&lt;tool_call&gt;`, `<|tool_call|>`, '
-                    '`<｜tool▁calls▁begin｜>`; `<|python_tag|>`',
-                    _pattern(_TAG, in_tag)),
-            Opening('`[TOOL_CALLS]`, `[TOOL_REQUEST]`, `[ARGS]`', _pattern(_SQUARE, in_square_brackets)),
-            Opening('fences named `tool_code` and the like, or with a call at their beginning', self._fence),
-            Opening('`Action:` before a call', self._action),
+        fence = Opening('fences named `tool_code` and the like, or with a call at their beginning', self._fence)
+        action = Opening('`Action:` before a call', self._action)
+        calls = (
             Opening(', '.join(f'`{each}`' for each in _LITERALS), _pattern(either(*map(sequence, literals)))),
             Opening('JSON objects, alone or in lists, with a name and arguments', self._object),
             Opening('Python in square brackets: `[name(x=...)]`', _pattern(in_list)),
             Opening('the name of a tool that is there, with arguments: `name(x=...)`, `name: {"x": ...}`, `name[ARGS]`',
                     _pattern(called)),
         )
+        self.rows = (*_MARKS, fence, action, *calls)
+        self._in_fence = (*_MARKS, *calls, Opening('', _pattern(code)))
+        self._after_action = (*_MARKS, fence, *calls)
         words = {each[0] for each in (*literals, *names, *(('Action', 'default_api.') if names else ()))} - {'✿'}
         initials = ''.join(re.escape(each) for each in sorted(words))
         self.trigger = re.compile(r'[<&\[{`✿]' + (rf'|(?<![A-Za-z0-9_])[{initials}]' if words else ''))
@@ -99,7 +94,7 @@ class Openings:
                 return found
         return None
 
-    def _inner(self, body: str, final: bool, *rows: Opening) -> Found | None:
+    def _inner(self, body: str, final: bool, rows: Sequence[Opening]) -> Found | None:
         """What may stand behind something ordinary: only whether it is a call."""
         found = next((each for row in rows if (each := row.read(body, final)) is not None), None)
         return found if found is not None and found.kind in (Kind.CALL, Kind.WAIT) else None
@@ -115,13 +110,13 @@ class Openings:
             return known
         named = match['language'] in self._names or text[match.end():].startswith('(')
         body = text[match.start('language') if named else match.end():]
-        return self._inner(body, final, *self.rows[:3], *self.rows[5:], self._code)
+        return self._inner(body, final, self._in_fence)
 
     def _action(self, text: str, final: bool) -> Found | None:
         match = _ACTION.match(text)
         if match is None or match.end() == len(text):
             return WAIT if not final and (match or _ACTION_BEGUN.fullmatch(text)) else None
-        return self._inner(text[match.end():], final, *self.rows[:4], *self.rows[5:])
+        return self._inner(text[match.end():], final, self._after_action)
 
     def _object(self, text: str, final: bool) -> Found | None:
         """A JSON object that begins as calls do is waited for, and then read."""
@@ -157,6 +152,17 @@ def _pattern(
         return WAIT if not final and partial.begun.fullmatch(text) else None
 
     return read
+
+
+_MARKS = (
+    Opening('Harmony: `to=` between `<|start|>` or `<|channel|>` and `<|message|>`',
+            _pattern(_HEADER, in_header)),
+    Opening('tags and special tokens with the word tool, function or invoke: `<tool_call>`, '
+            '`<function=name>`, `<x:invoke name=`, `&lt;tool_call&gt;`, `<|tool_call|>`, '
+            '`<｜tool▁calls▁begin｜>`; `<|python_tag|>`',
+            _pattern(_TAG, in_tag)),
+    Opening('`[TOOL_CALLS]`, `[TOOL_REQUEST]`, `[ARGS]`', _pattern(_SQUARE, in_square_brackets)),
+)
 
 
 def _key(names: Collection[str]) -> Partial:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import re
 
 _RESIDUE = re.compile(
-    r'(?:<|&lt;)[^\s<>]{0,40}(?:tool|function|invoke|parameter=|arg_key)'  # tags and special tokens
+    r'(?:<|&lt;)(?!https?://)[^\s<>]{0,40}(?:tool|function|invoke|parameter=|arg_key)'  # tags and special tokens
     r'|(?-i:\[/?[A-Z_]{0,20}TOOL)'
     r'|\bto=functions\.|\bfunctions\.\w|\bfunctools\['
     r'|["\'](?:arguments|parameters|function_call|tool_calls?|tool_call_id|tool_name|action_input|tool_input)["\']\s*:'

@@ -11,7 +11,7 @@ from pace_ros.config_levels import L2
 from pace_ros.control import CostLedger
 from pace_ros.llm.chat import ChatModel
 from pace_ros.llm.completion import Completion, Said, estimated_tokens
-from pace_ros.llm.errors import L2Error, L2Malformed, L2Timeout
+from pace_ros.llm.errors import L2Error, L2Malformed, L2Refused, L2Timeout
 from pace_ros.llm.tools.call import ToolCall, answered, asked_for
 from pace_ros.llm.tools.offer import Offer
 from pace_ros.llm.tools.toolbox import Done, Toolbox
@@ -94,7 +94,7 @@ class ToolRounds:
         self, turn: _Turn, one: Completion, conversation: str, *, may_call: bool
     ) -> AsyncGenerator[str, None]:
         """One request, added to the report of the turn."""
-        report, pieces_said = turn.report, 0
+        report, pieces_said, refused = turn.report, 0, False
         offer = Offer(
             self._toolbox.fields(), self._toolbox.names, may_call, min(turn.first_token_by, turn.total_by),
             turn.total_by,
@@ -108,8 +108,11 @@ class ToolRounds:
                         report.ttft = self._clock.monotonic() - turn.begun
                     report.sample = one.sample
                     yield piece
+        except L2Refused as error:
+            refused = error.too_long
+            raise
         finally:
-            _add(report, one, turn.talk, pieces_said)
+            _add(report, one, [] if refused else turn.talk, pieces_said)
 
     async def _call(self, turn: _Turn, one: Completion, number: int) -> None:
         """Run what was called and tell the model. Raises L2Error where that may not be, or no time is left."""
@@ -123,11 +126,13 @@ class ToolRounds:
         seconds = min(turn.tool_seconds, turn.first_token_by - now, turn.total_by - now)
         if seconds <= 0:
             raise L2Timeout('no time for a tool')
-        used.rounds, used.acted = number, used.acted or acts
+        acted = used.acted
+        used.rounds, used.acted = number, acted or acts
         used.live = tuple(dict.fromkeys((*used.live, *self._toolbox.live(calls))))
         outcomes = await self._toolbox.run(
             calls, locale=turn.locale, number=number, seconds=seconds, done=turn.done
         )
+        used.acted = acted or any(outcome.acted for outcome in outcomes)
         turn.tool_seconds -= self._clock.monotonic() - now
         turn.talk.append(asked_for('', calls))
         for call, outcome in zip(calls, outcomes, strict=True):

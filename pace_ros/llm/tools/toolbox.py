@@ -25,11 +25,14 @@ _UNSURE = 'it is not known whether it was done; do not call it again'
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the model is told of one call, and what is remembered of it."""
+    """What the model is told of one call, and what is remembered of it. ``acted``: it has changed something in the
+    world, or may have.
+    """
 
     text: str
     use: ToolUse
     hits: tuple[RetrievalHit, ...] = ()
+    acted: bool = False
 
 
 Done = dict[tuple[str, str], Outcome]  # calls of tools with effects, by name and arguments
@@ -71,7 +74,8 @@ class Toolbox:
         """Run the calls of round ``number`` together, within ``seconds``; the outcomes are in the order of the calls.
 
         A tool with effects is called once with the same arguments: another call of this round, or one that is in
-        ``done``, which is added to, is told what came of the first. Cancelling it ends what runs.
+        ``done``, to which what was or may have been done is added, is told what came of the first. Cancelling it ends
+        what runs.
         """
         done = {} if done is None else done
         outcomes: dict[int, Outcome] = {}
@@ -86,7 +90,7 @@ class Toolbox:
                     group.start_soon(run_one, place, call, name=f'tool {call.name}')
         firsts = {**done, **{key: outcomes[place] for place, key in enumerate(once) if key and place in outcomes}}
         for place, key in enumerate(once):
-            if key is not None and place < MOST_AT_ONCE:
+            if key is not None and firsts[key].acted:
                 done.setdefault(key, firsts[key])
             if key is not None and place not in outcomes:
                 first = firsts[key]
@@ -125,11 +129,12 @@ class Toolbox:
         except Exception as problem:
             log.exception('tool %s failed', call.name)
             error, sent = f'it failed ({type(problem).__name__})', True
-        if sent and self.has_effects([call]):
+        acted = (sent or not error) and self.has_effects([call])
+        if acted and error:
             error = f'{error}; {_UNSURE}'
         text = f'Error: {error}.' if error else result.text or 'The result is empty.'
         use = ToolUse(call.name, number, self.clock.monotonic() - begin, fit(error), leaked=call.leaked)
-        return Outcome(_LOOK_ALIKE.sub(r'\g<0> ', fit(text)), use, result.hits)
+        return Outcome(_LOOK_ALIKE.sub(r'\g<0> ', fit(text)), use, result.hits, acted)
 
     def _tool_of(self, call: ToolCall, place: int) -> Tool:
         if place >= MOST_AT_ONCE:

@@ -10,8 +10,8 @@ from pace_ros.turn import ToolUse
 @dataclass
 class ToolsUsed:
     """Filled in round by round. ``uses`` are the calls made, ``hits`` the knowledge they found, ``live`` the called
-    tools whose answers age. ``acted``: one was called that may change something in the world. ``ahead``: the visitor
-    has not finished asking, so that none such may be called.
+    tools whose answers age. ``acted``: one has changed something in the world, or may have; so it is while one runs
+    that can. ``ahead``: the visitor has not finished asking, so that none such may be called.
     """
 
     rounds: int = 0

@@ -50,6 +50,16 @@ class Site:
             engine.slots.choose(account.slot, script, prompt, [*self._idle(account.replica), account.slot])
         self.shrink(account.replica)
 
+    def give_back(self, account: Account, *, ours: bool = True) -> None:
+        """Its slot is free again. Where slots share one cache the gateway empties it, unless the server chose it, which
+        then is not ``ours``; else, and where the engine looks for prefixes, the context is left over.
+        """
+        engine = self.engines[account.replica]
+        if ours and self.states[account.replica].replica.kv > 0 and not engine.hardware.prefix_cache:
+            engine.slots.erase(account.slot)
+        self.ledger.close(account)
+        self.shrink(account.replica)
+
     def shrink(self, replica: str) -> None:
         """What the ledger has promised is not there for old contexts any more."""
         slots, free = self.engines[replica].slots, self.ledger.free(replica)
@@ -133,7 +143,7 @@ class Visit:
         site.ledger.fill(seat.account, turn.prompt)
         if self._conversation.home is source:
             self._conversation.home = None
-        self._leave(source)
+        site.give_back(source)
         site.door.changed()
 
     def _answer(self, turn: TurnScript, seen: Turn, seat: Seat, row: Row) -> Flow:
@@ -171,24 +181,19 @@ class Visit:
         row.cached, row.read, row.lost = job.cached, job.left, max(0, turn.known - job.cached)
 
     def _rise(self, turn: TurnScript, seat: Seat) -> None:
-        """The turn has ended: the account is kept, or its slot is free and the context left over."""
+        """The turn has ended: the account is kept, or its slot is given back."""
         site, account, conversation = self._site, seat.account, self._conversation
         held = Usage(turn.prompt, 0, turn.answer, 0.0).held
         site.engines[account.replica].slots.put(account.slot, self._script, held)
         if seat.placement.stays:
             site.ledger.settle(account, held)
             if conversation.home is not None and conversation.home is not account:
-                self._leave(conversation.home)
+                site.give_back(conversation.home)
             conversation.home = account
+            site.shrink(account.replica)
         else:
-            site.ledger.close(account)
-        site.shrink(account.replica)
+            site.give_back(account, ours=seat.slot is not None)
         site.door.changed()
-
-    def _leave(self, home: Account) -> None:
-        """The account where it lived is closed; its context is left over."""
-        self._site.ledger.close(home)
-        self._site.shrink(home.replica)
 
     def _end(self) -> None:
         """The slot where it lived is emptied; what it has left elsewhere remains until it is overwritten."""

@@ -19,7 +19,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from pace_ros.files import replacing
-from pace_ros.serving.l2_replica import KEY
+from pace_ros.serving.keys import KEY
 from pace_ros.serving.simulator.costs import Costs
 from pace_ros.study.live_serving.live_fleet import Member, live_fleet
 from pace_ros.study.serving.cost_fit import Fit, fit

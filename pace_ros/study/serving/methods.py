@@ -25,8 +25,8 @@ _MODEL = (
     'it has arrived, as at the gateway. Nothing here was served by an accelerator. Whether the model agrees with '
     'real replicas is measured by benchmarks/serving_validation.py.')
 _ARMS = (
-    'Disaggregated per turn: on a prefiller the gateway gives a turn the first free slot. Another conversation '
-    'has been there meanwhile, so that most prompts are read whole, as by real llama.cpp replicas. With a prefix '
+    'Disaggregated per turn: on a prefiller the gateway gives a turn the first free slot. It was emptied, or another '
+    'conversation has been there, so that most prompts are read whole, as by real llama.cpp replicas. With a prefix '
     'cache: each replica finds any prefix that it has read lately, as engines that page their caches do, and '
     "turns are let in without the gateway's meter of prompt tokens, which cannot know what such a cache spares: "
     'the strongest form of this baseline that the model has.')

@@ -169,5 +169,5 @@ def test_no_text_holds_the_event_loop_up(text: str) -> None:
     leak, begin = LeakFilter(NAMES), time.process_time()
     leak.feed(text)
     leak.flush()
-    assert leak.calls is not None
-    assert time.process_time() - begin < 1.0
+    assert len(leak.calls) <= MOST_CALLS
+    assert time.process_time() - begin < 5.0  # s

@@ -171,6 +171,38 @@ async def test_equal_calls_of_two_rounds_are_one_where_they_have_effects() -> No
         assert [use.round for use in one.report.used.uses] == [1, 2]
 
 
+@pytest.mark.parametrize(('arguments', 'status', 'acted'), [
+    (LARK, 200, True), (LARK, 500, True), (LARK, 404, False), ('{"model": 5}', 200, False),
+], ids=['done', 'possibly done', 'refused by the service', 'not sent'])
+async def test_what_was_not_done_counts_as_nothing(arguments: str, status: int, *, acted: bool) -> None:
+    call = calls_as_openai(('c1', 'price', arguments))
+    async with bench(call, ENDS, effects=True) as one:
+        one.market.pages['GET /Lark'] = (status, {'price': 12}, None)
+        assert await one.ask() == 'It costs 12.'
+        assert one.report.used.acted == acted
+
+
+async def test_what_was_done_stays_done_whatever_comes_after_it() -> None:
+    wrong = calls_as_openai(('c1', 'price', '{"model": 5}'))
+    async with bench(CALL, wrong, ENDS, effects=True) as one:
+        await one.ask()
+        assert one.report.used.acted
+
+
+async def test_while_a_call_with_effects_runs_it_may_have_been_done() -> None:
+    async with bench(CALL, ENDS, effects=True) as one:
+        gate = asyncio.Event()
+        one.market.pages['GET /Lark'] = (404, {}, gate)
+        asking = asyncio.create_task(one.ask())
+        with anyio.fail_after(5):
+            while not one.market.asked:  # noqa: ASYNC110  the shop has no event
+                await asyncio.sleep(0.002)
+        assert one.report.used.acted
+        gate.set()
+        await asking
+        assert not one.report.used.acted
+
+
 async def test_what_cannot_be_written_as_utf_8_reaches_no_request() -> None:
     leaked = sse(chunk('<tool_call>{"name":"price","arguments":{"model":"Lark\\ud83d"}}</tool_call>'),
                  chunk(finish='stop'), '[DONE]')

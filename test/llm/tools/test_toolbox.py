@@ -209,6 +209,18 @@ async def test_a_call_that_was_one_too_many_may_be_made_later() -> None:
     assert 'HTTP 404' in later.text
 
 
+@pytest.mark.parametrize(('url', 'kept'), [('http://127.0.0.1:9/{model}', 0), ('', 1)])
+async def test_a_call_that_could_not_be_sent_may_be_made_again(url: str, kept: int) -> None:
+    async with shop() as market, priced(market, effects=True, **({'url': url} if url else {})) as box:
+        market.pages['GET /price/a'] = (500, {}, None)
+        done: Done = {}
+        for number in (1, 2):
+            call = ToolCall('', 'price', '{"model": "a"}')
+            (outcome,) = await box.run([call], locale='en-US', number=number, seconds=5.0, done=done)
+            assert (outcome.acted, len(done)) == (bool(kept), kept)
+    assert len(market.asked) == kept
+
+
 async def test_a_call_without_effects_is_made_as_often_as_it_is_asked_for() -> None:
     async with shop() as market, priced(market) as box:
         market.pages['GET /price/a'] = (200, {'price': {'amount': 1}}, None)

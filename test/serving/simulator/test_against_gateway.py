@@ -9,7 +9,7 @@ import anyio
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from serving_fleet import SimulatedFleet, messages
+from serving_fleet import CONTEXT, SLOTS, SimulatedFleet, messages
 
 from pace_ros.serving.fleet import Fleet
 from pace_ros.serving.simulated_replica import written
@@ -24,16 +24,17 @@ APART = 50.0  # s between two turns: each ends before the next one comes, and no
 HARDWARE = Hardware(Costs(prefill_token=0.01))  # as a simulated replica says of itself
 EXPLICIT = ('pinned', 'collocated', 'disaggregated')
 """The policies under which the gateway chooses every slot."""
+SHARED = SLOTS * CONTEXT  # tokens of KV cache: slots share it, and it has room for all of them
 
 
-def served(policy: str, order: str, folder: Path) -> tuple[Reads, Fleet, Placed]:
+def served(policy: str, order: str, folder: Path, kv: int) -> tuple[Reads, Fleet, Placed]:
     """Turns of the visitors named in ``order`` through the gateway: what was read, and each one's script with the
     places of its turns in the order.
     """
     scripts: Placed = {name: [] for name in order}
 
     async def run() -> tuple[Reads, Fleet]:
-        fleet = SimulatedFleet(folder, {'policy': policy, 'admission': {'wait': 0.0, 'utilisation': 10.0}})
+        fleet = SimulatedFleet(folder, {'policy': policy, 'admission': {'wait': 0.0, 'utilisation': 10.0}}, kv=kv)
         reads: Reads = []
         said: dict[str, list[str]] = {name: [] for name in order}
         for place, name in enumerate(order):
@@ -74,9 +75,9 @@ def simulated(fleet: Fleet, scripts: Placed) -> Reads:
     return reads
 
 
-def compared(policy: str, order: str) -> tuple[Reads, Reads]:
+def compared(policy: str, order: str, kv: int = 0) -> tuple[Reads, Reads]:
     with tempfile.TemporaryDirectory() as folder:
-        reads, fleet, scripts = served(policy, order, Path(folder))
+        reads, fleet, scripts = served(policy, order, Path(folder), kv)
     return reads, simulated(fleet, scripts)
 
 
@@ -90,9 +91,17 @@ def test_a_visitor_s_second_prompt_is_read_whole_where_another_came_between() ->
     assert real == ours == [{'p': 13, 'd1': 1}, {'p': 12, 'd1': 1}]
 
 
+def test_a_visitor_s_second_prompt_is_read_whole_where_slots_share_one_cache() -> None:
+    """The gateway has emptied the slot: not even the template's first word is there."""
+    real, ours = compared('disaggregated', 'aa', SHARED)
+    assert real == ours == [{'p': 13, 'd1': 1}, {'p': 25, 'd1': 1}]
+    real, ours = compared('pinned', 'aa', SHARED)
+    assert real == ours == [{'p': 13, 'd1': 1}, {'d1': 8}]
+
+
 @pytest.mark.parametrize('policy', EXPLICIT)
 @settings(max_examples=8, deadline=None)
-@given(order=st.text('abcd', min_size=2, max_size=9))
-def test_they_read_the_same_tokens_at_the_same_replicas(policy: str, order: str) -> None:
-    real, ours = compared(policy, order)
+@given(order=st.text('abcd', min_size=2, max_size=9), kv=st.sampled_from((0, SHARED)))
+def test_they_read_the_same_tokens_at_the_same_replicas(policy: str, order: str, kv: int) -> None:
+    real, ours = compared(policy, order, kv)
     assert real == ours

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -10,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pace_ros.serving.fleet import POLICIES, Fleet
+from pace_ros.serving.placement import Placement, Policy, ReplicaView, Turn
+from pace_ros.serving.simulator import simulation
 from pace_ros.serving.simulator.costs import Costs
 from pace_ros.serving.simulator.fleets import simulated_fleet
 from pace_ros.serving.simulator.hardware import Hardware, Power
@@ -71,8 +74,15 @@ def test_a_hand_over_takes_its_parts_and_the_last_token_again() -> None:
     assert (second.cached, second.read) == (101, 11)
 
 
-def disaggregated(*arrivals: tuple[float, Script], prefix_cache: bool = False) -> pd.DataFrame:
+def with_one_cache(fleet: Fleet) -> Fleet:
+    """The slots of a replica share one, with room for all of them."""
+    return dataclasses.replace(fleet, replicas=tuple(dataclasses.replace(each, kv=each.capacity)
+                                                     for each in fleet.replicas))
+
+
+def disaggregated(*arrivals: tuple[float, Script], prefix_cache: bool = False, shared: bool = False) -> pd.DataFrame:
     fleet = simulated_fleet(prefillers=1, decoders=1, context=2000, admission=OPEN, policy='disaggregated')
+    fleet = with_one_cache(fleet) if shared else fleet
     hardware = dataclasses.replace(HARDWARE, prefix_cache=prefix_cache)
     return simulate(fleet, hardware, workload(*arrivals)).turns.set_index(['conversation', 'turn'])
 
@@ -96,6 +106,14 @@ def test_a_prefiller_s_slot_that_another_has_used_has_nothing() -> None:
     assert (again.cached, again.read, again.lost) == (0, 112, 102)
     assert again.ttft == pytest.approx(COSTS.prefill(112) + again.hand_over + COSTS.prefill(1, 111))
     paged = disaggregated((0.0, ANN), (10.0, BOB), prefix_cache=True).loc[('ann', 2)]
+    assert (paged.cached, paged.read, paged.lost) == (100, 12, 2)
+
+
+def test_a_prefiller_s_slot_is_emptied_where_slots_share_one_cache() -> None:
+    """All of ann's second prompt is read, though nobody has come between; a prefix cache still has her first one."""
+    again = disaggregated((0.0, ANN), shared=True).loc[('ann', 2)]
+    assert (again.cached, again.read, again.lost) == (0, 112, 102)
+    paged = disaggregated((0.0, ANN), prefix_cache=True, shared=True).loc[('ann', 2)]
     assert (paged.cached, paged.read, paged.lost) == (100, 12, 2)
 
 
@@ -178,6 +196,33 @@ def test_what_nobody_keeps_is_lost_when_room_is_needed() -> None:
             (0.0, script('a', (100, 3, 0.0), (50, 2, 30.0))), (10.0, script('b', (100, 3, 0.0)))))
         again = outcome.turns[(outcome.turns['conversation'] == 'a') & (outcome.turns['turn'] == 2)].iloc[0]
         assert again['lost'] == lost
+
+
+def test_a_slot_that_the_server_chose_is_not_emptied() -> None:
+    fleet = simulated_fleet(prefillers=0, decoders=1, context=2000, admission=OPEN, policy='least-loaded')
+    work = workload((0.0, script('a', (100, 3, 0.0), (50, 2, 30.0))))
+    _, again = simulate(with_one_cache(fleet), HARDWARE, work).turns.itertuples()
+    assert (again.cached, again.read, again.lost) == (102, 51, 1)
+
+
+class Wandering(Policy):
+    """Every turn moves the conversation to the other decoder, where all of it is read."""
+
+    name = 'wandering'
+
+    def place(self, turn: Turn, fleet: Sequence[ReplicaView], home: str | None) -> Placement | None:
+        there = f'decode-{1 + turn.number % 2}'
+        return Placement(there, there)
+
+
+def test_the_slot_that_a_conversation_leaves_is_emptied_where_slots_share_one_cache(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(simulation, 'make_policy', lambda *_, **__: Wandering())
+    fleet = simulated_fleet(prefillers=0, context=2000, admission=OPEN)
+    work = workload((0.0, script('a', (100, 3, 0.0), (50, 2, 1.0), (10, 2, 1.0))))
+    assert list(simulate(fleet, HARDWARE, work).turns['cached']) == [0, 0, 102]
+    assert list(simulate(with_one_cache(fleet), HARDWARE, work).turns['cached']) == [0, 0, 0]
 
 
 def test_a_replica_needs_hardware() -> None:

@@ -1,0 +1,71 @@
+"""Who tells a prompt's tokens, and whom that says something of."""
+from __future__ import annotations
+
+from pathlib import Path
+
+import anyio
+import pytest
+from serving_fleet import SimulatedFleet
+
+from pace_ros.serving.gateway import TELLING
+from pace_ros.serving.replica_errors import ReplicaRefused
+
+pytestmark = pytest.mark.anyio
+LONG = ' '.join(f'w{number}' for number in range(100))
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> SimulatedFleet:
+    return SimulatedFleet(tmp_path)
+
+
+async def test_a_request_whose_prompt_two_replicas_cannot_write_is_to_blame(fleet: SimulatedFleet) -> None:
+    for replica in fleet.replicas.values():
+        replica.faults.refuses['apply-template'] = 500, 'Failed to parse tools'
+    with pytest.raises(ReplicaRefused, match='Failed to parse tools') as refused:
+        await fleet.ask('v', LONG)
+    assert refused.value.status == 400
+    assert len([name for each in fleet.replicas.values() for name, _ in each.seen]) == 2
+    assert (fleet.gateway.tally.slow, fleet.gateway.tally.failed) == ({}, 1)
+
+
+async def test_prompts_are_not_told_all_at_once(fleet: SimulatedFleet) -> None:
+    for replica in fleet.replicas.values():
+        replica.faults.hangs.add('apply-template')
+    async with anyio.create_task_group() as group:
+        for number in range(TELLING + 20):
+            group.start_soon(fleet.ask, f'v{number}', LONG)
+        await anyio.wait_all_tasks_blocked()
+        assert sum(fleet.calls(name, 'apply-template') for name in fleet.replicas) == TELLING
+        group.cancel_scope.cancel()
+    fleet.check()
+
+
+async def test_a_replica_whose_template_fails_where_anothers_does_not_is_to_blame(fleet: SimulatedFleet) -> None:
+    fleet['p'].faults.refuses['apply-template'] = 500, 'out of memory'
+    state = fleet.gateway.states['p']
+    assert await fleet.ask('v', LONG)
+    assert (state.untold, fleet.gateway.tally.slow) == (1, {'p': 1})
+    assert fleet.calls('d1', 'apply-template') == 1
+    assert await fleet.ask('w', LONG)
+    assert fleet.calls('p', 'apply-template') == 1, 'it is asked last'
+    fleet.check()
+
+
+async def test_it_is_left_out_where_it_fails_twice_in_a_row(fleet: SimulatedFleet) -> None:
+    fleet['p'].faults.refuses |= dict.fromkeys(('apply-template', 'completions'), (500, 'out of memory'))
+    assert await fleet.ask('v', LONG)
+    assert not fleet.gateway.states['p'].well
+    assert (fleet.gateway.tally.slow, fleet.gateway.tally.turns) == ({'p': 2}, 1)
+    fleet.check()
+
+
+async def test_the_only_one_that_is_well_is_believed(fleet: SimulatedFleet) -> None:
+    for name in ('p', 'd1'):
+        fleet[name].kill()
+        fleet.gateway.lost(name)
+    fleet['d2'].faults.refuses['apply-template'] = 500, 'Failed to parse tools'
+    with pytest.raises(ReplicaRefused, match='Failed to parse tools') as refused:
+        await fleet.ask('v', LONG)
+    assert (refused.value.status, refused.value.words) == (400, 'Failed to parse tools')
+    assert fleet.gateway.tally.slow == {}
