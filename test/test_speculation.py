@@ -375,7 +375,7 @@ async def test_the_next_turn_s_record_tells_what_dropped_hypotheses_cost(folder:
 
 @pytest.mark.anyio
 async def test_a_hypothesis_that_sticks_is_prepared_once(folder: FilePath, embedder: Embedder) -> None:
-    on = ON | {'speculation.patience': 0.1}
+    on = ON | {'speculation.patience': 0.6}  # enough for the request to arrive
     async with scripted_cloud(Script([STALL])) as cloud, open_house(folder, embedder, cloud, on) as house:
         for _ in range(5):
             whisper(house, LIGHTHOUSE)
