@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
 from pace_ros.config_levels import L2, Hedge
+from pace_ros.loopback import on_loopback
 from pace_ros.settings import ConfigError
 
 LOCAL_BASE_URL = 'http://127.0.0.1:8077/v1'
@@ -22,10 +22,7 @@ class Endpoint:
     @property
     def is_local(self) -> bool:
         """Whether it runs on this machine."""
-        try:
-            return urlsplit(self.base_url).hostname in {'127.0.0.1', 'localhost', '::1'}
-        except ValueError:  # no URL at all: the request will say so
-            return False
+        return on_loopback(self.base_url)
 
 
 def endpoint_of(config: L2, environment: Mapping[str, str]) -> Endpoint:

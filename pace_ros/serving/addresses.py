@@ -4,7 +4,6 @@ from __future__ import annotations
 import os
 import socket
 
-LOOPBACK = frozenset({'127.0.0.1', 'localhost', '::1'})
 _ANY = {'0.0.0.0': ('192.0.2.1', '127.0.0.1'), '::': ('2001:db8::1', '::1')}  # noqa: S104  somewhere else, and here
 _DISCARD = 9
 

@@ -15,7 +15,8 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect
 
-from pace_ros.serving.addresses import LOOPBACK, in_url
+from pace_ros.loopback import LOOPBACK
+from pace_ros.serving.addresses import in_url
 from pace_ros.serving.chat_request import ChatRequest, TooLarge, read_request
 from pace_ros.serving.client_errors import MISTAKE, HungUp, error_response, told
 from pace_ros.serving.gateway import TOLD, Gateway

@@ -7,7 +7,6 @@ import logging
 import os
 import secrets
 import stat
-import weakref
 from pathlib import Path
 
 from pace_ros.clock import Clock, SystemClock
@@ -48,7 +47,7 @@ class SlotFiles:
         self._largest = largest
         self._moving: set[str] = set()
         self._token_bytes = 0.0  # of the last file
-        self._unlock: weakref.finalize[[int], SlotFiles] | None = None
+        self._locked: int | None = None  # a descriptor
 
     def prepare(self) -> None:
         """Make the folder, private, and delete what an earlier life left there. It is locked until ``close``.
@@ -73,23 +72,24 @@ class SlotFiles:
         try:
             self.sweep()
         finally:
-            if self._unlock is not None:
-                self._unlock()
+            if self._locked is not None:
+                os.close(self._locked)
+                self._locked = None
 
     def _lock(self) -> None:
         """Raises ConfigError where another gateway has it."""
-        if self._unlock is not None and self._unlock.alive:
+        if self._locked is not None:
             return
-        held = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
-        self._unlock = weakref.finalize(self, os.close, held)
+        folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            self._unlock()
+            os.close(folder)
             raise ConfigError(f"'slot_dir' {self._folder} is in use by another gateway: give each a folder of its "
                               'own.') from None
         except OSError as error:  # a network file system may lock no folders
             log.warning('%s cannot be locked (%s): see that no other gateway uses it', self._folder, error.strerror)
+        self._locked = folder
 
     def sweep(self) -> None:
         """Delete what is not being moved: a server may write a file after nobody waits for it. Raises OSError."""

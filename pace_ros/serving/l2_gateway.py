@@ -18,6 +18,7 @@ from fastapi import FastAPI
 
 from pace_ros import command_line
 from pace_ros.clock import SystemClock
+from pace_ros.loopback import LOOPBACK
 from pace_ros.serving import addresses
 from pace_ros.serving.app import make_app
 from pace_ros.serving.fleet import Fleet, read_fleet
@@ -62,7 +63,7 @@ def listening(host: str, port: int) -> socket.socket:
 def bound_for(fleet: Fleet, port: int | None = None) -> socket.socket:
     """The gateway's socket. Raises ConfigError, also for an address beyond loopback without a token."""
     host, _ = fleet.settings.host, secret(KEY)
-    if host not in addresses.LOOPBACK and not secret(TOKEN):
+    if host not in LOOPBACK and not secret(TOKEN):
         raise ConfigError(f"'host' is {host}: beyond loopback every client must bear a token, so set {TOKEN}.")
     return listening(host, fleet.settings.port if port is None else port)
 

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pace_ros import command_line, packaged
+from pace_ros.loopback import LOOPBACK
 from pace_ros.serving import addresses
 from pace_ros.serving.keys import KEY, secret
 from pace_ros.serving.llama_server import serve, server_parameters
@@ -62,7 +63,7 @@ def parameters_of(options: argparse.Namespace, xllamacpp: Any) -> Any:
         raise ValueError(f'--kv must be from one context ({options.context}) to all of them '
                          f'({options.context * options.slots}), not {options.kv}.')
     key = secret(KEY)
-    if options.host not in addresses.LOOPBACK and not key:
+    if options.host not in LOOPBACK and not key:
         raise ValueError(f'--host is {options.host}: beyond loopback clients must bear a key, so set {KEY}.')
     parameters = server_parameters(
         xllamacpp, model=options.model, port=options.port, slots=options.slots, context=options.context,

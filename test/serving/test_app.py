@@ -17,11 +17,6 @@ CHAT = '/v1/chat/completions'
 CALL = {'id': 'a', 'type': 'function', 'function': {'name': 'price', 'arguments': '{}'}}
 
 
-@pytest.fixture
-def fleet(tmp_path: Path) -> SimulatedFleet:
-    return SimulatedFleet(tmp_path)
-
-
 def request(*words: str, **fields: Any) -> dict[str, Any]:
     return {'messages': messages(*words), 'max_tokens': 20, **fields}
 

@@ -14,11 +14,6 @@ CHAT = '/v1/chat/completions'
 ASK = body('hello')
 
 
-@pytest.fixture
-def fleet(tmp_path: Path) -> SimulatedFleet:
-    return SimulatedFleet(tmp_path)
-
-
 @pytest.mark.parametrize('host', ['127.0.0.1', '127.0.0.1:8090', 'localhost:1', 'localhost', '[::1]', '[::1]:8090'])
 async def test_this_machine_is_answered(fleet: SimulatedFleet, host: str) -> None:
     assert (await fleet.http.post(CHAT, json=ASK, headers={'host': host})).status_code == 200

@@ -22,11 +22,6 @@ AS_JSON = {'content-type': 'application/json'}
 CHAT = '/v1/chat/completions'
 
 
-@pytest.fixture
-def fleet(tmp_path: Path) -> SimulatedFleet:
-    return SimulatedFleet(tmp_path)
-
-
 async def ask(fleet: SimulatedFleet, words: str = 'hello', *, key: str = 'v', **fields: Any) -> httpx.Response:
     return await fleet.http.post(CHAT, json=body(words, **fields), headers={'x-session-id': key})
 

@@ -1,8 +1,6 @@
 """Who tells a prompt's tokens, and whom that says something of."""
 from __future__ import annotations
 
-from pathlib import Path
-
 import anyio
 import pytest
 from serving_fleet import SimulatedFleet
@@ -12,11 +10,6 @@ from pace_ros.serving.replica_errors import ReplicaRefused
 
 pytestmark = pytest.mark.anyio
 LONG = ' '.join(f'w{number}' for number in range(100))
-
-
-@pytest.fixture
-def fleet(tmp_path: Path) -> SimulatedFleet:
-    return SimulatedFleet(tmp_path)
 
 
 async def test_a_request_whose_prompt_two_replicas_cannot_write_is_to_blame(fleet: SimulatedFleet) -> None:

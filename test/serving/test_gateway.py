@@ -16,11 +16,6 @@ pytestmark = pytest.mark.anyio
 LONG = ' '.join(f'w{number}' for number in range(100))
 
 
-@pytest.fixture
-def fleet(tmp_path: Path) -> SimulatedFleet:
-    return SimulatedFleet(tmp_path)
-
-
 async def test_a_first_turn_is_read_on_the_prefiller_and_its_cache_moves_once(fleet: SimulatedFleet) -> None:
     first = await fleet.ask('v', LONG)
     prompt = len(written(messages(LONG)).split())

@@ -17,11 +17,6 @@ pytestmark = pytest.mark.anyio
 LONG = ' '.join(f'w{number}' for number in range(100))
 
 
-@pytest.fixture
-def fleet(tmp_path: Path) -> SimulatedFleet:
-    return SimulatedFleet(tmp_path)
-
-
 @pytest.mark.parametrize('policy', ['pinned', 'disaggregated'])
 async def test_what_is_given_back_is_emptied_where_slots_share_a_cache(tmp_path: Path, policy: str) -> None:
     fleet = SimulatedFleet(tmp_path, {'policy': policy}, kv=512)

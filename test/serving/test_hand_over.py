@@ -3,6 +3,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import anyio
@@ -14,11 +16,6 @@ from pace_ros.serving.simulated_replica import Faults
 from pace_ros.settings import ConfigError
 
 PROMPT = ' '.join(f'w{number}' for number in range(60))
-
-
-@pytest.fixture
-def fleet(tmp_path: Path) -> SimulatedFleet:
-    return SimulatedFleet(tmp_path)
 
 
 @pytest.mark.anyio
@@ -165,9 +162,26 @@ def test_a_folder_is_one_gateways_alone(tmp_path: Path) -> None:
     SlotFiles(tmp_path, largest=1000).prepare()
 
 
-def test_a_gateway_that_is_gone_has_no_folder(tmp_path: Path) -> None:
+HOLD = """
+import sys, time
+from pathlib import Path
+from pace_ros.serving.hand_over import SlotFiles
+SlotFiles(Path(sys.argv[1]), largest=1000).prepare()
+print('locked', flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_gateway_that_was_killed_has_no_folder(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, '-c', HOLD, tmp_path], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == 'locked\n'
+        with pytest.raises(ConfigError, match='is in use by another gateway'):
+            SlotFiles(tmp_path, largest=1000).prepare()
+        other.kill()
+    (tmp_path / 'kv-moving').write_text('')
     SlotFiles(tmp_path, largest=1000).prepare()
-    SlotFiles(tmp_path, largest=1000).prepare()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_system_without_locks_is_warned_of(

@@ -16,11 +16,6 @@ LONG = ' '.join(f'w{number}' for number in range(100))
 
 
 @pytest.fixture
-def clock() -> VirtualClock:
-    return VirtualClock()
-
-
-@pytest.fixture
 def fleet(tmp_path: Path, clock: VirtualClock) -> SimulatedFleet:
     return SimulatedFleet(tmp_path, clock=clock)
 

@@ -221,6 +221,8 @@ async def test_a_look_does_not_wait_for_slots_as_long_as_a_hand_over_does(
     fleet['d1'].faults.hangs.add('slots')
     with anyio.fail_after(5):
         await fleet.keeper.look()
+    assert fleet.calls('d1', 'slots') == 1
+    assert fleet.gateway.states['d1'].well
 
 
 async def test_a_mistake_in_the_end_of_one_conversation_is_none_of_the_others(

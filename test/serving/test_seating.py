@@ -2,24 +2,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 
 import pytest
-from serving_desk import Desk, open_desk, queue, replica, settle, turn
+from serving_desk import Desk, queue, replica, settle, turn
 
-from pace_ros.clock import VirtualClock
 from pace_ros.serving.conversations import Conversation
 from pace_ros.serving.placement import Placement, Policy, ReplicaView, Turn
 from pace_ros.serving.policies import Pinned
 from pace_ros.serving.seating import Refused
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def desk(clock: VirtualClock) -> AsyncIterator[Desk]:
-    async with open_desk(clock) as made:
-        yield made
 
 
 async def test_a_first_turn_is_read_on_the_prefiller_and_the_next_one_at_home(desk: Desk) -> None:

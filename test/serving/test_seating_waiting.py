@@ -1,24 +1,17 @@
 """Seats: who waits, in which order, and for how long."""
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import anyio
 import pytest
-from serving_desk import Desk, open_desk, queue, replica, settle, turn
+from serving_desk import Desk, queue, replica, settle, turn
 
 from pace_ros.clock import VirtualClock
 from pace_ros.serving.conversations import Conversation
 from pace_ros.serving.seating import Refused
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def desk(clock: VirtualClock) -> AsyncIterator[Desk]:
-    async with open_desk(clock) as made:
-        yield made
 
 
 async def test_those_that_wait_are_seated_in_the_order_in_which_they_came(desk: Desk) -> None:

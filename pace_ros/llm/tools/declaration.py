@@ -15,9 +15,10 @@ import yaml
 from pace_ros.llm.redaction import SHORTEST
 from pace_ros.llm.tools.arguments import ArgumentCheck
 from pace_ros.llm.tools.fields import Fields, ToolsError
-from pace_ros.llm.tools.http_tool import LOOPBACK, HttpRequest
+from pace_ros.llm.tools.http_tool import HttpRequest
 from pace_ros.llm.tools.template import places
 from pace_ros.llm.tools.tool import ToolSpec
+from pace_ros.loopback import LOOPBACK
 
 Value = TypeVar('Value')
 MOST_TOOLS = 32

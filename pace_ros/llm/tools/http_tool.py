@@ -5,15 +5,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
-from urllib.parse import urlsplit
 
 import httpx
 
 from pace_ros.llm.redaction import Redaction
 from pace_ros.llm.tools.template import filled, filled_url
 from pace_ros.llm.tools.tool import ToolFailed, ToolResult, ToolSpec
+from pace_ros.loopback import on_loopback
 
-LOOPBACK = ('127.0.0.1', 'localhost', '::1')
 MAX_CHARS = 4000  # of a result that the model is given
 _UNSENT = (  # errors before anything was sent
     httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol, httpx.LocalProtocolError,
@@ -43,7 +42,7 @@ class HttpRequest:
     @property
     def is_local(self) -> bool:
         """Whether it goes to this machine."""
-        return urlsplit(self.url).hostname in LOOPBACK
+        return on_loopback(self.url)
 
 
 class HttpTool:
