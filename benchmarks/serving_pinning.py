@@ -14,7 +14,6 @@ import contextlib
 import random
 import sys
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +39,7 @@ PATIENT = {  # it is placement that is measured, not admission; a slot is saved 
     'admission': {'utilisation': 10.0, 'wait': 120.0},
     'deadlines': {'prefill': 120.0, 'first_token': 120.0, 'hand_over': 60.0},
 }
+COUNTED = ('read', 'handed_over', 'hand_overs_failed')
 GOAL = 10.0
 EXACT_PROMPTS, EXACT_TOKENS, EXACT_ANSWER = 4, 250, 24
 OPENER, FOLLOW_UP = 'Which model is the quiet one?', 'And what do you know about the charger?'
@@ -68,34 +68,37 @@ async def _ask(visitor: Visitor, text: str, heard: Heard) -> None:
     await visitor.ask(text, heard=heard, max_tokens=ANSWER)
 
 
-def measured(fleet: LiveFleet, gateways: Mapping[str, str], blocks: int, tokens: int) -> pd.DataFrame:
-    """One row a visitor and policy."""
+def measured(fleet: LiveFleet, blocks: int, tokens: int) -> pd.DataFrame:
+    """One row a visitor and policy; what a gateway counted is its visitors' equal share."""
     chance, rows = random.Random(1), []
     for block in track(range(blocks), 'visiting', console=Console(stderr=True), transient=True):
         prompts = [brochure(tokens, 2 * block + each) for each in range(2)]
         for policy in chance.sample(POLICIES, len(POLICIES)):
             emptied(fleet.urls, SLOTS)
-            for each, (first, second) in enumerate(anyio.run(visits, gateways[policy], prompts, chance)):
+            with fleet.gateway(policy, **PATIENT) as gateway:
+                heard = anyio.run(visits, gateway.url, prompts, chance)
+                counted = figures(gateway.url, *COUNTED)
+            for each, (first, second) in enumerate(heard):
                 rows.append({
                     'policy': policy, 'seed': 0, 'index': 2 * block + each, 'first': first.ttfet,
                     'second': second.ttfet, 'prompt': first.prompt, 'append': second.prompt - first.prompt,
                     'answered': first.outcome == second.outcome == ANSWERED,
+                    **{name: value / len(heard) for name, value in counted.items()},
                 })
     return pd.DataFrame(rows)
 
 
-def waits_table(frame: pd.DataFrame, gateways: Mapping[str, str]) -> tuple[Table, float]:
+def waits_table(frame: pd.DataFrame) -> tuple[Table, float]:
     """All policies against pinned, and the ratio of round robin."""
     table = Table('policy', 'visits', 'first prompt', 'appended', 'read a visit', 'moved (failed)', 'TTFET 1, p50',
                   'TTFET 2, p50', 'worst', 'TTFET 2 over pinned', title='second turns, pinned and not')
     pinned, reached = frame[frame.policy == 'pinned'], 0.0
     for policy in POLICIES:
         own = frame[frame.policy == policy]
-        told = figures(gateways[policy], 'read', 'handed_over', 'hand_overs_failed')
         ratio = percentile_ratio(own, pinned, 'second', 50).ratio
         reached = ratio.estimate if policy == 'round-robin' else reached
         table.add_row(policy, str(len(own)), f'{own.prompt.median():.0f}', f'{own.append.median():.0f}',
-                      f'{told["read"] / len(own):.0f}', f'{told["handed_over"]:.0f} ({told["hand_overs_failed"]:.0f})',
+                      f'{own.read.mean():.0f}', f'{own.handed_over.sum():.0f} ({own.hand_overs_failed.sum():.0f})',
                       f'{own["first"].median():.2f} s', f'{own.second.median():.3f} s',
                       f'{own.second.max():.3f} s', '1' if policy == 'pinned' else ratio.shown(1))
     return table, reached
@@ -148,10 +151,10 @@ def campaign(blocks: int, tokens: int) -> int:
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         fleet = stack.enter_context(live_fleet(folder, one_prefiller_two_decoders(slots=SLOTS)))
-        gateways = {each: stack.enter_context(fleet.gateway(each, **PATIENT)).url for each in POLICIES}
-        frame = measured(fleet, gateways, blocks, tokens)
-        table, reached = waits_table(frame, gateways)
-        exact, wrong = exactness_table(fleet, gateways['pinned'])
+        frame = measured(fleet, blocks, tokens)
+        table, reached = waits_table(frame)
+        pinned = stack.enter_context(fleet.gateway('pinned', **PATIENT))
+        exact, wrong = exactness_table(fleet, pinned.url)
     console = Console(width=140)
     console.print(table)
     console.print(exact)

@@ -14,11 +14,12 @@ from pathlib import Path
 from pace_ros.study.refusal import Refusal
 
 START = 60.0  # s
+WORDS = 300  # characters of a log's line
 STOP = 8.0  # s; the gateway gives answers under way 5 s
 
 
 class ServerAbsent(Refusal):
-    """A server does not start; the message says which, and where its log is."""
+    """A server does not start; the message says which, and the last that its log says."""
 
 
 class Server:
@@ -54,7 +55,9 @@ class Server:
         ready = select.select([pipe], [], [], START)[0] if pipe is not None else []
         self.url = pipe.readline().strip() if pipe is not None and ready else ''
         if not self.url.startswith('http'):
-            raise ServerAbsent(f'{self.name} does not start; see {self.log}.')
+            said = self.log.read_text(errors='replace').split('\n')
+            last = next((line.strip() for line in reversed(said) if line.strip()), 'it gives no reason')
+            raise ServerAbsent(f'{self.name} does not start: {last[:WORDS]}')
         return self.url
 
     def send(self, number: signal.Signals) -> None:

@@ -19,10 +19,18 @@ def test_ports_are_free_and_different() -> None:
 def test_a_server_that_does_not_start_is_named(tmp_path: Path) -> None:
     server = Server('decode-1', 'pace_ros.serving.no_such_module', [], tmp_path)
     server.start()
-    with pytest.raises(ServerAbsent, match=r'decode-1 does not start; see .*decode-1\.log'):
+    with pytest.raises(ServerAbsent, match=r'decode-1 does not start: .*no_such_module'):
         server.wait()
     server.stop()
-    assert 'no_such_module' in server.log.read_text()
+
+
+def test_a_server_that_ends_without_a_word_is_named(tmp_path: Path) -> None:
+    (tmp_path / 'mute.py').write_text('')
+    server = Server('decode-1', 'mute', [], tmp_path, {'PYTHONPATH': str(tmp_path)})
+    server.start()
+    with pytest.raises(ServerAbsent, match='decode-1 does not start: it gives no reason'):
+        server.wait()
+    server.stop()
 
 
 def test_a_server_is_killed_and_started_again(tmp_path: Path) -> None:
