@@ -32,7 +32,7 @@ from pace_ros.study.serving.validation import Visits, errors, simulated, visit_a
 
 POLICIES = ('pinned', 'collocated', 'disaggregated')
 SMALL = Settings(reads=(32, 128, 256), appends=(16, 64), depths=(256,), batches=(1, 2, 4), contexts=(64, 256),
-                 moved=(64, 128, 256), repeats=2)
+                 moved=(64, 128, 256), repeats=5)
 BATCH = 512
 PATIENT = {'admission': {'utilisation': 10.0, 'wait': 120.0},
            'deadlines': {'prefill': 120.0, 'first_token': 120.0, 'hand_over': 60.0}}

@@ -100,7 +100,7 @@ def costs_of(fits: Sequence[Fit], rows: pd.DataFrame) -> Costs:
 
 def shown(fits: Sequence[Fit]) -> Table:
     """The coefficients and errors as a table."""
-    table = Table(title='Costs, fitted to the fastest repetition of each setting', header_style='bold')
+    table = Table(title='Costs, fitted to the median repetition of each setting', header_style='bold')
     for name in ('cost', 'settings', 'coefficients (s)', 'median error', 'largest error', 'held-out error'):
         table.add_column(name, justify='right' if 'error' in name else 'left')
     for each in fits:

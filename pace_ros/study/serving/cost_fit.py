@@ -14,7 +14,7 @@ from pace_ros.study.refusal import Refusal
 from pace_ros.study.serving.probes import READ, RESTORE, SAVE, STEP
 
 Values = npt.NDArray[np.float64]
-FASTEST = ['kind', 'tokens', 'depth', 'batch']
+SETTING = ['kind', 'tokens', 'depth', 'batch']
 
 
 class FitError(Refusal):
@@ -55,14 +55,14 @@ TERMS: Mapping[str, Callable[[pd.DataFrame], Mapping[str, pd.Series]]] = {
 """What each kind of cost is a sum of: a coefficient (s) times each of these."""
 
 
-def fastest(rows: pd.DataFrame) -> pd.DataFrame:
-    """The fastest repetition of each setting: what else runs on a machine only adds to a time."""
-    return rows.groupby(FASTEST, as_index=False, sort=True).agg(seconds=('seconds', 'min'), size=('size', 'max'))
+def typical(rows: pd.DataFrame) -> pd.DataFrame:
+    """The median repetition of each setting: one that was disturbed counts as little as a lucky one."""
+    return rows.groupby(SETTING, as_index=False, sort=True).agg(seconds=('seconds', 'median'), size=('size', 'max'))
 
 
 def fit(rows: pd.DataFrame, kind: str) -> Fit:
     """Relative least squares over the settings of one kind. Raises FitError for fewer settings than coefficients."""
-    own = fastest(rows.loc[rows['kind'] == kind])
+    own = typical(rows.loc[rows['kind'] == kind])
     terms = TERMS[kind](own)
     if len(own) < len(terms):
         raise FitError(f'{len(own)} settings of {kind!r} were measured, its model has {len(terms)} coefficients.')
