@@ -31,7 +31,7 @@ from pace_ros.study.serving.probes import KINDS
 from pace_ros.study.serving.validation import Visits, errors, simulated, visit_all, workload_of
 
 POLICIES = ('pinned', 'collocated', 'disaggregated')
-SMALL = Settings(reads=(32, 128, 256), appends=(16, 64), depths=(256,), batches=(1, 2, 4), contexts=(64, 256),
+SMALL = Settings(reads=(30, 100, 250), appends=(10, 50), depths=(250,), batches=(1, 2, 4), contexts=(64, 256),
                  moved=(64, 128, 256), repeats=5)
 BATCH = 512
 PATIENT = {'admission': {'utilisation': 10.0, 'wait': 120.0},
