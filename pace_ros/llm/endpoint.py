@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pace_ros.config_levels import L2, Hedge
+from pace_ros.llm.url import names_user, split_url
 from pace_ros.loopback import on_loopback
 from pace_ros.settings import ConfigError
 
@@ -41,10 +42,14 @@ def hedge_endpoint_of(config: Hedge, first: Endpoint, environment: Mapping[str, 
 
 
 def _checked(base_url: str, what: str) -> str:
-    if not base_url.startswith(('http://', 'https://')):
-        raise ConfigError(f'{what} must start with http:// or https://, not {base_url!r}.')
-    if '@' in base_url.split('://', 1)[1].split('/', 1)[0]:  # the URL is shown in logs and diagnostics
+    if names_user(base_url):  # the URL is shown in logs and diagnostics
         raise ConfigError(f'{what} must not hold a user or password: the key has an environment variable of its own.')
+    try:
+        split_url(base_url)
+    except ValueError as error:
+        raise ConfigError(f'{what} {error}, not {base_url!r}.') from None
+    if '?' in base_url or '#' in base_url:
+        raise ConfigError(f'{what} must end with its path, not {base_url!r}.')
     return base_url.rstrip('/')
 
 

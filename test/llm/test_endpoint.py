@@ -64,6 +64,20 @@ def test_an_at_sign_in_the_path_is_no_user() -> None:
     assert endpoint_of(L2(base_url='https://a.example/v1/@org'), {}).base_url == 'https://a.example/v1/@org'
 
 
+@pytest.mark.parametrize(('url', 'fault'), [
+    ('http://127.0.0.1:8090,', 'is no URL'), ('http://a.example:99999/v1', 'is no URL'),
+    ('http://a.example:0', 'must not have port 0'), ('https:///v1', 'must have a host'),
+    ('http://[::1/v1', 'is no URL'), ('http://a b/v1', 'must not hold blanks'),
+    ('http://a.example/v1\n', 'must not hold blanks'), ('http://a.example/v1?key=1', 'must end with its path'),
+    ('http://a.example/v1#x', 'must end with its path'),
+])
+def test_a_url_that_no_request_can_be_sent_to_is_refused_before_anybody_asks(url: str, fault: str) -> None:
+    for config, environment in ((L2(base_url=url), {}), (L2(), {'PACE_L2_BASE_URL': url})):
+        with pytest.raises(ConfigError, match=fault) as caught:
+            endpoint_of(config, environment)
+        assert repr(url) in str(caught.value)
+
+
 @pytest.mark.parametrize('key', [f'{KEY}\n', f' {KEY} ', f'{KEY}\r\n'])
 def test_blanks_around_the_key_are_dropped(key: str) -> None:
     assert endpoint_of(L2(), {'PACE_L2_API_KEY': key}).api_key == KEY

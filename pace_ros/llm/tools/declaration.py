@@ -7,9 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import urlsplit
 
-import httpx
 import yaml
 
 from pace_ros.llm.redaction import SHORTEST
@@ -18,6 +16,7 @@ from pace_ros.llm.tools.fields import Fields, ToolsError
 from pace_ros.llm.tools.http_tool import HttpRequest
 from pace_ros.llm.tools.template import places
 from pace_ros.llm.tools.tool import ToolSpec
+from pace_ros.llm.url import names_user, split_url
 from pace_ros.loopback import LOOPBACK
 
 Value = TypeVar('Value')
@@ -154,21 +153,15 @@ def _http(fields: Fields, environment: Mapping[str, str]) -> Declared:
 
 def _url(fields: Fields) -> str:
     url = fields.get('url', str)
-    if not url.isprintable() or ' ' in url:
-        raise fields.wrong('url', f'must not hold blanks or control characters: {url!r}')
+    if names_user(url):
+        raise fields.wrong('url', "must not hold a user or password: see field 'secret'")
     try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname, parts.port
-        httpx.URL(url)
-    except (ValueError, httpx.InvalidURL) as error:
-        raise fields.wrong('url', f'is no URL: {error}') from error
-    if parts.scheme not in ('http', 'https') or not host:
-        raise fields.wrong('url', f'must begin with https://, not {url!r}')
+        parts = split_url(url)
+    except ValueError as error:
+        raise fields.wrong('url', f'{error}, not {url!r}') from None
     if '{' in parts.netloc or '{' in url.split('://')[0]:
         raise fields.wrong('url', 'must not take its server from an argument')
-    if '@' in parts.netloc:
-        raise fields.wrong('url', "must not hold a user or password: see field 'secret'")
-    if parts.scheme == 'http' and host not in LOOPBACK and not fields.get('allow_plain_http', bool, False):
+    if parts.scheme == 'http' and parts.hostname not in LOOPBACK and not fields.get('allow_plain_http', bool, False):
         raise fields.wrong('url', f"must be https outside this machine, not {url!r}, unless 'allow_plain_http' is set")
     return str(url)
 

@@ -68,7 +68,7 @@ def test_references_within_the_schema_and_a_query_of_the_url_s_own_are_fine(tmp_
 
 @pytest.mark.parametrize(('change', 'words'), [
     ({'url': 'http://shop.example/p'}, "must be https outside this machine, not 'http://shop.example/p'"),
-    ({'url': 'ftp://shop.example'}, 'must begin with https://'),
+    ({'url': 'ftp://shop.example'}, 'must start with http:// or https://'),
     ({'url': 'https://{model}.example/'}, 'must not take its server from an argument'),
     ({'url': 'https://me:secret@shop.example/'}, 'must not hold a user or password'),
     ({'url': 'https://shop.example/{size}'}, r'takes \{size\}, which is not among the parameters'),

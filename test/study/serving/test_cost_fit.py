@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pace_ros.study.serving.calibration import costs_of
-from pace_ros.study.serving.cost_fit import FitError, typical, fit, predict
+from pace_ros.study.serving.cost_fit import FitError, fit, predict, typical
 from pace_ros.study.serving.probes import KINDS, READ, RESTORE, SAVE, STEP
 
 
