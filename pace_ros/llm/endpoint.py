@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pace_ros.config_levels import L2, Hedge
-from pace_ros.llm.url import names_user, split_url
 from pace_ros.loopback import on_loopback
 from pace_ros.settings import ConfigError
+from pace_ros.urls import names_user, shown_url, split_url
 
 LOCAL_BASE_URL = 'http://127.0.0.1:8077/v1'
 
@@ -47,9 +47,9 @@ def _checked(base_url: str, what: str) -> str:
     try:
         split_url(base_url)
     except ValueError as error:
-        raise ConfigError(f'{what} {error}, not {base_url!r}.') from None
+        raise ConfigError(f'{what} {error}, not {shown_url(base_url)}.') from None
     if '?' in base_url or '#' in base_url:
-        raise ConfigError(f'{what} must end with its path, not {base_url!r}.')
+        raise ConfigError(f'{what} must end with its path, not {shown_url(base_url)}.')
     return base_url.rstrip('/')
 
 

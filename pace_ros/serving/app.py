@@ -175,15 +175,16 @@ class _App:
 
     async def _answer(self, key: str, asked: ChatRequest, *, derived: bool) -> AsyncGenerator[Chunk, None]:
         """The chunks under the gateway's own model name; how a conversation without a name goes on is remembered."""
-        said: list[str] = []
+        said: list[Chunk] = []
         try:
             async with contextlib.aclosing(self._gateway.answer(key, asked.body, derived=derived)) as chunks:
                 async for chunk in chunks:
-                    said += [(each.get('delta') or {}).get('content') or '' for each in chunk.get('choices') or ()]
+                    if derived:
+                        said.append(chunk)
                     plain = {name: value for name, value in chunk.items() if name not in INTERNAL}
                     yield {**plain, 'model': self._gateway.fleet.settings.model}
             if derived:
-                self._histories.ended(key, asked.body['messages'], ''.join(said))
+                self._histories.ended(key, asked.body['messages'], whole_answer(said)['choices'][0]['message'])
         finally:
             if derived:
                 self._histories.unanswered(key)  # nothing where it has ended

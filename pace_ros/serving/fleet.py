@@ -19,6 +19,7 @@ from typing import Any
 import yaml
 
 from pace_ros.settings import ConfigError, setting, with_values
+from pace_ros.urls import shown_url
 
 ROLES = ('prefill', 'decode', 'both')
 POLICIES = ('pinned', 'collocated', 'disaggregated', 'predicted', 'least-loaded', 'round-robin')
@@ -149,7 +150,7 @@ class Fleet:
                 raise ConfigError(f'Two replicas have one {what}: {", ".join(given)}.')
         for each in self.replicas:
             if not each.name:
-                raise ConfigError(f'A replica needs a name: the one at {each.url!r} has none.')
+                raise ConfigError(f'A replica needs a name: the one at {shown_url(each.url)} has none.')
             _check_url(each)
             if 0 < each.kv < each.context:
                 raise ConfigError(f'The replica {each.name!r} has less KV cache ({each.kv}) than a context '
@@ -194,7 +195,7 @@ def _check_url(replica: Replica) -> None:
     found = URL.fullmatch(replica.url)
     if found is None or not 0 < int(found['port'] or 80) < 1 << 16:
         raise ConfigError(f"The replica {replica.name!r} needs a 'url' of http:// or https://, a host and perhaps a "
-                          f'port, with nothing after them, not {replica.url!r}.')
+                          f'port, with nothing after them, not {shown_url(replica.url)}.')
 
 
 def _check_served(fleet: Fleet) -> None:

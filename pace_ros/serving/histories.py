@@ -42,10 +42,10 @@ class Histories:
             self._taken.popitem(last=False)
         return conversation
 
-    def ended(self, conversation: str, messages: Messages, answer: str) -> None:
-        """A turn has ended: the conversation goes on from here."""
+    def ended(self, conversation: str, messages: Messages, answer: Mapping[str, Any]) -> None:
+        """A turn has ended with this message: the conversation goes on from here."""
         self._taken.pop(conversation, None)
-        self._keep(conversation, _digest([*messages, {'role': 'assistant', 'content': answer}]))
+        self._keep(conversation, _digest([*messages, {**answer, 'role': 'assistant'}]))
 
     def unanswered(self, conversation: str) -> None:
         """A turn was refused, or failed: the conversation goes on from where it was before."""
@@ -83,8 +83,24 @@ def _history(messages: Messages) -> str:
 
 
 def _digest(messages: Messages) -> str:
-    plain = [[each.get('role'), _text(each.get('content'))] for each in messages]
+    plain = [[each.get('role'), _text(each.get('content')), _calls(each.get('tool_calls'))] for each in messages]
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+
+
+def _calls(calls: object) -> object:
+    """Names and arguments of tool calls; some clients make up their ids anew, or write arguments their own way."""
+    if not isinstance(calls, list):
+        return []
+    functions = [each.get('function') if isinstance(each, Mapping) else each for each in calls]
+    return [[each.get('name'), _value(each.get('arguments'))] if isinstance(each, Mapping) else each
+            for each in functions]
+
+
+def _value(arguments: object) -> object:
+    try:
+        return json.loads(arguments) if isinstance(arguments, str) else arguments
+    except (ValueError, RecursionError):
+        return arguments
 
 
 def _text(content: object) -> object:

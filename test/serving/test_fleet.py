@@ -10,6 +10,7 @@ import pytest
 import pace_ros
 from pace_ros.serving.fleet import Fleet, GatewaySettings, Replica, fleet_of, read_fleet
 from pace_ros.settings import ConfigError, settings_of
+from pace_ros.urls import shown_url
 
 ONE = {'name': 'one', 'url': 'http://127.0.0.1:1'}
 WHOLE = """
@@ -89,7 +90,7 @@ def test_what_makes_no_fleet_is_named_in_a_sentence(tmp_path: Path, content: str
 def test_no_request_can_be_sent_to(url: str) -> None:
     with pytest.raises(ConfigError, match="The replica 'one' needs a 'url' of http://") as caught:
         fleet_of({'replicas': [{'name': 'one', 'url': url}]})
-    assert repr(url) in str(caught.value)
+    assert shown_url(url) in str(caught.value)
 
 
 @pytest.mark.parametrize('url', [

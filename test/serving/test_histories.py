@@ -17,12 +17,16 @@ def says(role: str, content: object) -> Message:
     return {'role': role, 'content': content}
 
 
+def called(arguments: object, name: str) -> object:
+    return {'id': name, 'type': 'function', 'function': {'name': 'price', 'arguments': arguments}}
+
+
 SYSTEM, HELLO, GO_ON = says('system', 'You are a robot.'), says('user', 'Hello'), says('user', 'And then?')
 
 
-def answered(histories: Histories, messages: list[Message], answer: str) -> str:
+def answered(histories: Histories, messages: list[Message], answer: str, calls: list[object] | None = None) -> str:
     key = histories.conversation(messages)
-    histories.ended(key, messages, answer)
+    histories.ended(key, messages, {'content': answer, **({} if calls is None else {'tool_calls': calls})})
     return key
 
 
@@ -31,7 +35,7 @@ def test_two_robots_with_one_opener_never_collide() -> None:
     opener = [SYSTEM, HELLO]
     first, second = histories.conversation(opener), histories.conversation(opener)
     assert first != second
-    histories.ended(first, opener, 'Good day!')
+    histories.ended(first, opener, {'content': 'Good day!'})
     assert histories.conversation(opener) not in (first, second), 'a first turn always begins a conversation'
 
 
@@ -83,10 +87,20 @@ def test_odd_contents_are_found_again(opener: list[Message], answer: str) -> Non
 
 def test_one_text_is_one_text_however_it_is_written() -> None:
     histories = Histories(100)
-    key = answered(histories, [says('user', 'Hello there')], '')
+    key = answered(histories, [says('user', 'Hello there')], '', [called('{"b": 1, "a": [2]}', 'call_1')])
     parts = says('user', [{'type': 'text', 'text': 'Hello '}, {'type': 'text', 'text': 'there'}])
-    call = {'role': 'assistant', 'content': None, 'tool_calls': [{'id': 'a'}]}
+    call = {'role': 'assistant', 'content': None, 'tool_calls': [called('{"a":[2],"b":1}', 'call_9')]}
     assert histories.conversation([parts, call, says('tool', '18 degrees')]) == key
+
+
+@pytest.mark.parametrize('arguments', ['{"a": 2}', '', 'no json', '[' * 100_000, None])
+def test_who_called_a_tool_otherwise_has_another_history(arguments: str | None) -> None:
+    histories = Histories(100)
+    mine = answered(histories, [HELLO], '', [called('{"a": 1}', 'call_1')])
+    other = answered(histories, [HELLO], '', [called(arguments, 'call_1')])
+    later = [[HELLO, {'role': 'assistant', 'content': '', 'tool_calls': [called(each, 'call_1')]}, says('tool', '3')]
+             for each in (arguments, '{"a": 1}')]
+    assert [histories.conversation(each) for each in later] == [other, mine]
 
 
 def test_a_turn_that_was_refused_may_come_again() -> None:
@@ -153,7 +167,7 @@ class Robots(RuleBasedStateMachine):
                 return
             self.pasts[key] = messages[:-1]
         else:
-            self.histories.ended(key, messages, answer)
+            self.histories.ended(key, messages, {'content': answer})
             self.pasts[key] = [*messages, says('assistant', answer)]
         self.order.append(key)
         for old in self.order[:-self.KEPT]:

@@ -16,8 +16,8 @@ from pace_ros.llm.tools.fields import Fields, ToolsError
 from pace_ros.llm.tools.http_tool import HttpRequest
 from pace_ros.llm.tools.template import places
 from pace_ros.llm.tools.tool import ToolSpec
-from pace_ros.llm.url import names_user, split_url
 from pace_ros.loopback import LOOPBACK
+from pace_ros.urls import names_user, shown_url, split_url
 
 Value = TypeVar('Value')
 MOST_TOOLS = 32
@@ -158,11 +158,12 @@ def _url(fields: Fields) -> str:
     try:
         parts = split_url(url)
     except ValueError as error:
-        raise fields.wrong('url', f'{error}, not {url!r}') from None
+        raise fields.wrong('url', f'{error}, not {shown_url(url)}') from None
     if '{' in parts.netloc or '{' in url.split('://')[0]:
         raise fields.wrong('url', 'must not take its server from an argument')
     if parts.scheme == 'http' and parts.hostname not in LOOPBACK and not fields.get('allow_plain_http', bool, False):
-        raise fields.wrong('url', f"must be https outside this machine, not {url!r}, unless 'allow_plain_http' is set")
+        raise fields.wrong(
+            'url', f"must be https outside this machine, not {shown_url(url)}, unless 'allow_plain_http' is set")
     return str(url)
 
 

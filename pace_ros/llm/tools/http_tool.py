@@ -20,6 +20,9 @@ _UNSENT = (  # errors before anything was sent
 )
 
 
+_ASKS_AGAIN = (httpx.codes.TEMPORARY_REDIRECT, httpx.codes.PERMANENT_REDIRECT)  # elsewhere: nothing was done here
+
+
 @dataclass(frozen=True)
 class HttpRequest:
     """How a call becomes a request, and where in the response its answer stands.
@@ -88,7 +91,8 @@ class HttpTool:
 
     def _check(self, response: httpx.Response) -> None:
         if response.is_redirect:
-            raise ToolFailed(f'the service answered HTTP {response.status_code}, a redirect, which is not followed')
+            problem = f'the service answered HTTP {response.status_code}, a redirect, which is not followed'
+            raise ToolFailed(problem, sent=response.status_code not in _ASKS_AGAIN)  # 302 and 303 may mean: done, see
         if response.status_code == httpx.codes.NOT_FOUND:
             raise ToolFailed('the service knows nothing by these arguments (HTTP 404)')
         if not response.is_success:

@@ -159,6 +159,10 @@ UNSURE = '; it is not known whether it was done; do not call it again.'
 @pytest.mark.parametrize(('status', 'content', 'words'), [
     (500, {}, 'Error: the service answered HTTP 500' + UNSURE),
     (400, {}, 'Error: the service answered HTTP 400.'),
+    (302, {}, 'Error: the service answered HTTP 302, a redirect, which is not followed' + UNSURE),
+    (303, {}, 'Error: the service answered HTTP 303, a redirect, which is not followed' + UNSURE),
+    (307, {}, 'Error: the service answered HTTP 307, a redirect, which is not followed.'),
+    (308, {}, 'Error: the service answered HTTP 308, a redirect, which is not followed.'),
     (200, 'no json', 'Error: the service did not answer in JSON' + UNSURE),
     (200, {}, "Error: the service gave no 'price.amount'" + UNSURE),
 ])

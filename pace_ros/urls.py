@@ -8,8 +8,17 @@ import httpx
 
 
 def names_user(url: str) -> bool:
-    """Whether it holds a user or password. To be asked first: it must not be shown then."""
-    return '@' in re.split(r'[/?#]', url.partition('://')[2], maxsplit=1)[0]
+    """Whether it may hold a user or password, also where its scheme is forgotten or misspelt."""
+    head = re.match(r'(?:[A-Za-z][A-Za-z0-9+.-]*:)?/{0,3}([^/?#]*)', url)
+    return head is not None and '@' in head[1]
+
+
+def shown_url(url: str) -> str:
+    """As it may stand in a log or a complaint: without what may be a secret, before its host or behind its path."""
+    if names_user(url):
+        return 'a URL with a user or password'
+    plain = re.split(r'[?#]', url, maxsplit=1)[0]
+    return repr(plain) if plain == url else f'{plain!r} and more'
 
 
 def split_url(url: str) -> SplitResult:
