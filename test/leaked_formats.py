@@ -93,6 +93,19 @@ LEAKED = {
     'harmony, recipient': f'to=functions.price<|channel|>commentary <|constrain|>json<|message|>{LARK}<|call|>',
     'harmony, stripped': f'commentary to=functions.price json{LARK}',
     'harmony, joined': f'assistantcommentary to=functions.price json{LARK}',
+    'object in python': f'price({LARK})',
+    'object in python, functions': f'functions.price({LARK})',
+    'object in python, blanks': f'price( \n {LARK} )',
+    'code span': f'`{PYTHON}`',
+    'tag of a tool': f'<price>{LARK}</price>',
+    'tag of a tool, attribute': '<price model="Lark" />',
+    'tag of a tool, tags': '<price>\n  <model>Lark</model>\n</price>',
+    'tool and params': '{"tool": "price", "params": {"model": "Lark"}}',
+    'tool and kwargs': '{"tool_name": "price", "kwargs": {"model": "Lark"}}',
+    'tool and flat arguments': '{"tool": "price", "model": "Lark"}',
+    'action and flat arguments': '{"action": "price", "model": "Lark"}',
+    'gemma 4, bare': 'call:price{model:Lark}',
+    'announced': f'TOOL_CALL: {CALL}',
 }
 # What a model makes up as the answer of a tool, or is left of a call: no call, and not heard.
 MADE_UP = {

@@ -12,7 +12,8 @@ from pace_ros.llm.fit import fit
 from pace_ros.llm.tools.call import ToolCall, is_object
 
 _NAMES = ('name', 'tool', 'tool_name', 'function', 'action')
-_ARGUMENTS = ('arguments', 'parameters', 'args', 'input', 'tool_input', 'action_input')
+_ARGUMENTS = ('arguments', 'parameters', 'params', 'args', 'kwargs', 'input', 'tool_input', 'action_input')
+_TOOLS = ('tool', 'tool_name', 'action')  # keys beside whose tool its arguments may stand
 _WRAPPERS = ('tool_calls', 'function_call', 'tool_call', 'function')
 _BESIDE_A_NAME = {'name', 'type', 'id', 'index'}  # keys of a call without arguments
 _LEAD = r'<(?:[\w-]+:|｜\w+｜)?'  # the namespace of a tag
@@ -25,6 +26,8 @@ _PARAMETER = re.compile(
     rf'{_LEAD}param(?:eter)?\s*(?:=|\s+name=)\s*"?([\w.-]+)"?[^>]*>\n?(.*?)\n?'
     rf'(?:{_LEAVE}param(?:eter)?>|(?={_LEAD}param)|\Z)', re.S
 )
+_ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
+_ELEMENT = re.compile(r'<([\w-]+)>\s*(.*?)\s*</\1>', re.S)
 _ARG_PAIR = re.compile(r'<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>', re.S)
 _NAMED = re.compile(
     r'(?<![\w.-])(?:functions\.)?([A-Za-z_][\w.-]{0,63}?)(?::\d+)?\s{0,9}'
@@ -47,7 +50,8 @@ def read_calls(text: str, names: Collection[str]) -> tuple[ToolCall, ...]:
     if '&lt;' in text:
         text = html.unescape(text)
     readers = (
-        (_in_xml, True), (_in_pairs, True), (lambda text: _in_json(text, names), True), (_in_gemma, True),
+        (lambda text: _in_tags(text, names), True), (_in_xml, True), (_in_pairs, True),
+        (lambda text: _in_json(text, names), True), (_in_gemma, True),
         (_after_name, False), (lambda text: _in_python(text, names), False),
     )
     for read, sure in readers:
@@ -71,6 +75,16 @@ def _in_xml(text: str) -> Iterator[tuple[str, str]]:
             yield name, json.dumps(parameters, ensure_ascii=False)
         elif body.strip().startswith('{'):
             yield name, body.strip()
+
+
+def _in_tags(text: str, names: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Tags that have the name of a tool, with arguments as attributes, as tags within, or as a JSON object."""
+    for match in re.finditer(rf'<({"|".join(map(re.escape, names)) or "(?!)"})(\s[^<>]*?)?(/?)>', text):
+        name, attributes, empty = match.groups()
+        body = '' if empty else text[match.end():].partition(f'</{name}>')[0].strip()
+        given = {key: _literal(value) for key, value in _ATTRIBUTE.findall(attributes or '')}
+        given |= {key: _literal(value) for key, value in _ELEMENT.findall(body)}
+        yield name, body if body.startswith('{') else json.dumps(given, ensure_ascii=False)
 
 
 def _in_pairs(text: str) -> Iterator[tuple[str, str]]:
@@ -116,7 +130,14 @@ def _call_in(value: Mapping[str, object], names: Collection[str]) -> tuple[str, 
         return name, json.dumps(given, ensure_ascii=False)
     if name and isinstance(given, str) and (name in names or is_object(given)):
         return name, given
-    return (name, '{}') if name in names and _BESIDE_A_NAME.issuperset(value) else None
+    if name not in names:
+        return None
+    if _BESIDE_A_NAME.issuperset(value):
+        return name, '{}'
+    if all(value.get(key) != name for key in _TOOLS):
+        return None
+    beside = {key: each for key, each in value.items() if each != name or key not in _TOOLS}
+    return name, json.dumps(beside, ensure_ascii=False)
 
 
 def _in_gemma(text: str) -> Iterator[tuple[str, str]]:
@@ -142,7 +163,7 @@ def _after_name(text: str) -> Iterator[tuple[str, str]]:
 
 def _in_python(text: str, names: Collection[str]) -> Iterator[tuple[str, str]]:
     """Calls as Python, or objects as Python writes them."""
-    code = re.sub(r'</?[|｜]?\w+[|｜]?>|```\w*|\[/?\w*TOOL\w*\]', '', text).strip()
+    code = re.sub(r'</?[|｜]?\w+[|｜]?>|```\w*|\[/?\w*TOOL\w*\]', '', text).strip('` \n')
     try:
         body = ast.parse(code).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -167,9 +188,11 @@ def _python_call(node: ast.expr) -> Iterator[tuple[str, str]]:
         return
     if isinstance(name, ast.Attribute) and isinstance(name.value, ast.Name):
         name = name.value if name.attr == 'call' else ast.Name(name.attr)
-    if isinstance(name, ast.Name) and not node.args:
+    whole = node.args[0] if len(node.args) == 1 and isinstance(node.args[0], ast.Dict) else None
+    if isinstance(name, ast.Name) and (whole is not None or not node.args):
         try:
-            arguments = {each.arg: ast.literal_eval(each.value) for each in node.keywords if each.arg}
+            arguments = ast.literal_eval(whole) if whole is not None else {}
+            arguments |= {each.arg: ast.literal_eval(each.value) for each in node.keywords if each.arg}
             yield name.id, json.dumps(arguments, ensure_ascii=False, allow_nan=False)
         except (ValueError, TypeError):
             return

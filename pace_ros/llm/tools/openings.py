@@ -19,14 +19,15 @@ _KEYS = (
 )
 _LITERALS = (
     'to=functions.', 'commentary to=', 'assistantcommentary to=', 'assistant to=functions.', 'functools[',
-    'function call{', '✿FUNCTION✿', 'Action Input:',
+    'function call{', '✿FUNCTION✿', 'Action Input:', 'TOOL_CALL:',
 )
 _BLANKS = re.compile(r'\s{0,40}')
 _WORD = re.compile(r'[A-Za-z_][\w.]{0,63}')
 _KEYWORD = (_BLANKS, re.compile(r'[A-Za-z_]\w{0,63}'), re.compile(r'\s{0,4}'), '=', re.compile('[^=]'))
 _IN_PYTHON = sequence('(', *_KEYWORD)
 _AFTER_NAME = either(  # what says that a tool's name is meant as a call
-    _IN_PYTHON, sequence('(', _BLANKS, ')'), sequence('.call(', *_KEYWORD), sequence('[ARGS]'), sequence('[CALL_ID]'),
+    _IN_PYTHON, sequence('(', _BLANKS, ')'), sequence('(', _BLANKS, '{', _BLANKS, re.compile('["\'}]')),
+    sequence('.call(', *_KEYWORD), sequence('[ARGS]'), sequence('[CALL_ID]'),
     sequence(re.compile(r'(?::\d{0,3})?\s{0,4}:?\s{0,4}'), re.compile(r'(?:<[^<>\s]{0,64}>?)?'), '{', _BLANKS,
              re.compile('["}]')),
     sequence(_BLANKS, 'Action Input:'),
@@ -69,7 +70,9 @@ class Openings:
         with_keyword = followed(sequence(_WORD), _IN_PYTHON)
         in_list = followed(sequence('[', _BLANKS), either(with_keyword, followed(tools, empty)))
         code = followed(one_of(('', 'print(')), either(with_keyword, followed(tools, empty)))
-        called = followed(followed(one_of(('', 'functions.', 'default_api.')), tools), _AFTER_NAME)
+        called = followed(followed(one_of(('', '`', 'functions.', 'default_api.')), tools), _AFTER_NAME)
+        in_pairs = followed(sequence('call:'), followed(tools, sequence('{')))
+        bracketed = Opening('', _pattern(followed(tools, sequence('['))))
         fence = Opening('fences named `tool_code` and the like, or with a call at their beginning', self._fence)
         action = Opening('`Action:` before a call', self._action)
         calls = (
@@ -77,12 +80,14 @@ class Openings:
             Opening('JSON objects, alone or in lists, with a name and arguments', self._object),
             Opening('Python in square brackets: `[name(x=...)]`', _pattern(in_list)),
             Opening('the name of a tool that is there, with arguments: `name(x=...)`, `name: {"x": ...}`, `name[ARGS]`',
-                    _pattern(called)),
+                    _pattern(either(called, in_pairs))),
+            Opening('a tag with the name of a tool that is there: `<name>`', self._tag),
         )
         self.rows = (*_MARKS, fence, action, *calls)
         self._in_fence = (*_MARKS, *calls, Opening('', _pattern(code)))
-        self._after_action = (*_MARKS, fence, *calls)
-        words = {each[0] for each in (*literals, *names, *(('Action', 'default_api.') if names else ()))} - {'✿'}
+        self._after_action = (*_MARKS, fence, *calls, bracketed)
+        before_names = ('Action', 'default_api.', 'call:') if names else ()
+        words = {each[0] for each in (*literals, *names, *before_names)} - {'✿'}
         initials = ''.join(re.escape(each) for each in sorted(words))
         self.trigger = re.compile(r'[<&\[{`✿]' + (rf'|(?<![A-Za-z0-9_])[{initials}]' if words else ''))
 
@@ -111,6 +116,13 @@ class Openings:
         named = match['language'] in self._names or text[match.end():].startswith('(')
         body = text[match.start('language') if named else match.end():]
         return self._inner(body, final, self._in_fence)
+
+    def _tag(self, text: str, final: bool) -> Found | None:
+        """What a name of no special kind may be: waited for already where it may be one."""
+        match = _TAG.whole.match(text)
+        if match is None or match['name'].strip('/') not in self._names:
+            return None
+        return Found(Kind.MARK, match.end()) if match['name'].startswith('/') else CALL
 
     def _action(self, text: str, final: bool) -> Found | None:
         match = _ACTION.match(text)

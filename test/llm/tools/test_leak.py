@@ -15,7 +15,11 @@ from pace_ros.llm.tools.leak import LeakFilter
 
 NAMES = ('price', 'search_knowledge')
 PREAMBLES = ['', 'One.', 'Let me see. ', 'Let me see.\n', '我看一下。', 'A "quote", 3 < 5 and (so on): ']
-BY_NAME = ('pythonic, alone', 'mistral, bare', 'kimi, bare', 'name and colon', 'apertus, bare', 'react')
+BY_NAME = (
+    'pythonic, alone', 'mistral, bare', 'kimi, bare', 'name and colon', 'apertus, bare', 'react', 'code span',
+    'tag of a tool', 'tag of a tool, attribute', 'tag of a tool, tags', 'tool and params', 'tool and kwargs',
+    'tool and flat arguments', 'action and flat arguments',
+)
 
 
 def heard(text: str, cuts: list[int] | None = None, names: tuple[str, ...] = NAMES) -> tuple[str, LeakFilter]:

@@ -22,6 +22,13 @@ def test_the_documentation_lists_every_row() -> None:
     ('```tool_code\nx', Kind.CALL), ('```sh\nls -l', None), ('```', Kind.WAIT), ('{"name": "x"', Kind.WAIT),
     ('{"name": "x"}', None), ('{"name": "x", "args": {}}', Kind.CALL), ('{"colour":', None),
     ('price(m', Kind.WAIT), ('price(m=1', Kind.CALL), ('price(m)', None), ('price()', Kind.CALL), ('prize', None),
+    ('price({', Kind.WAIT), ('price({"model', Kind.CALL), ('price({m', None),
+    ('`price(m=1', Kind.CALL), ('`price`', None),
+    ('<price>', Kind.CALL), ('<price model=', Kind.CALL), ('<pri', Kind.WAIT), ('<prices>', None),
+    ('</price>', Kind.MARK),
+    ('call:price{', Kind.CALL), ('call:pri', Kind.WAIT), ('call:prize{', None), ('Action: price[Lark]', Kind.CALL),
+    ('price[1]', None), ('{"tool": "price", "x": 1}', Kind.CALL), ('{"tool": "jack", "x": 1}', None),
+    ('{"name": "price", "x": 1}', None),
 ])
 def test_what_begins_a_text(text: str, kind: Kind | None) -> None:
     found = Openings(('price',)).found(text, final=False)
