@@ -21,13 +21,12 @@ from pace_ros.clock import SystemClock
 from pace_ros.loopback import LOOPBACK
 from pace_ros.serving import addresses
 from pace_ros.serving.app import make_app
+from pace_ros.serving.connections import PatientProtocol, affordable
 from pace_ros.serving.fleet import Fleet, read_fleet
 from pace_ros.serving.gateway import Gateway
 from pace_ros.serving.keys import KEY, TOKEN, secret
 from pace_ros.serving.replica_client import ReplicaClient
 from pace_ros.settings import ConfigError
-
-CONNECTIONS = 1024  # at once; more are told 503
 
 
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:
@@ -93,7 +92,7 @@ class Server(uvicorn.Server):
 
     def __init__(self, app: FastAPI, *, ending: int) -> None:
         super().__init__(uvicorn.Config(app, log_level='warning', timeout_graceful_shutdown=ending, access_log=False,
-                                        limit_concurrency=CONNECTIONS))
+                                        http=PatientProtocol, limit_concurrency=affordable()))
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """SIGINT or SIGTERM; the second SIGINT waits for nothing."""
