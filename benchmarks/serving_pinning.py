@@ -34,7 +34,7 @@ from pace_ros.study.statistics.percentile_ratio import percentile_ratio
 
 BLOCKS, TOKENS = 2, 1000
 SLOTS, ANSWER = 4, 12
-POLICIES = ('pinned', 'round-robin', 'least-loaded', 'disaggregated')
+POLICIES = ('pinned', 'predicted', 'round-robin', 'least-loaded', 'disaggregated')
 PATIENT = {  # it is placement that is measured, not admission; a slot is saved once the batch under way has been read
     'admission': {'utilisation': 10.0, 'wait': 120.0},
     'deadlines': {'prefill': 120.0, 'first_token': 120.0, 'hand_over': 60.0},

@@ -1,15 +1,17 @@
 """The simulator against real replicas: the same closed-loop conversations through both.
 
-    scripts/campaign.sh serving_validation [CONVERSATIONS]
+    scripts/campaign.sh serving_validation
 
 One prefiller and one decoder, each with a core of its own; a replica is calibrated on the same machine just before.
-Conversations go through the real gateway under each policy, then, with the token counts that were seen, through the
-simulator. The error is that of the simulated figure relative to the real one. What else runs on the machine falls on
-the real side alone: how much is said by the share of time in which the real processes wanted a core and had none.
+Conversations go through the real gateway under each policy, far apart and closely one after the other, so that they
+queue; then, with the token counts that were seen, through the simulator. The error is that of the simulated figure
+relative to the real one. What else runs on the machine falls on the real side alone: how much is said by the share of
+time in which the real processes wanted a core and had none.
 """
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import sys
 import tempfile
 from pathlib import Path
@@ -28,9 +30,11 @@ from pace_ros.study.serving.core_waits import children_time
 from pace_ros.study.serving.cost_fit import fit
 from pace_ros.study.serving.measurements import Settings
 from pace_ros.study.serving.probes import KINDS
+from pace_ros.study.serving.rapl import Rapl
 from pace_ros.study.serving.validation import Visits, errors, simulated, visit_all, workload_of
 
-POLICIES = ('pinned', 'collocated', 'disaggregated')
+POLICIES = ('pinned', 'predicted', 'collocated', 'disaggregated')
+LOADS = {'a visit every 12 s': Visits(), 'a visit every 3 s': Visits(count=16, every=3.0)}
 SMALL = Settings(reads=(30, 100, 250), appends=(10, 50), depths=(250,), batches=(1, 2, 4), contexts=(64, 256),
                  moved=(64, 128, 256), repeats=5)
 BATCH = 512
@@ -38,11 +42,11 @@ PATIENT = {'admission': {'utilisation': 10.0, 'wait': 120.0},
            'deadlines': {'prefill': 120.0, 'first_token': 120.0, 'hand_over': 60.0}}
 
 
-def table_of(policy: str, real: pd.DataFrame, found: pd.DataFrame, disturbed: float) -> Table:
-    """A policy's errors; ``disturbed``: share of the time that its processes wanted a core and had none."""
+def table_of(name: str, real: pd.DataFrame, found: pd.DataFrame, disturbed: float) -> Table:
+    """A run's errors; ``disturbed``: share of the time that its processes wanted a core and had none."""
     answered = int((real['outcome'] == ANSWERED).sum())
     table = Table('metric', 'real', 'simulated', 'error', title=(
-        f'{policy}: {answered} of {len(real)} turns answered; no core for {disturbed:.0%} of the time it was wanted'))
+        f'{name}: {answered} of {len(real)} turns answered; no core for {disturbed:.0%} of the time it was wanted'))
     for row in found.itertuples():
         table.add_row(str(row.metric), f'{row.real:.3f}', f'{row.simulated:.3f}', f'{row.error:+.0%}')
     return table
@@ -56,26 +60,26 @@ def calibrated(console: Console) -> Costs:
     return costs_of(fits, rows)
 
 
-def validate(fleet: LiveFleet, costs: Costs, visits: Visits, console: Console) -> None:
-    """Every policy through both."""
-    for series, policy in enumerate(POLICIES):
+def validate(fleet: LiveFleet, costs: Costs, console: Console) -> None:
+    """Every policy through both, at every load."""
+    for series, (policy, load) in enumerate(itertools.product(POLICIES, LOADS)):
         with fleet.gateway(policy, **PATIENT) as gateway:
-            before = children_time()
-            real = anyio.run(visit_all, gateway.url, dataclasses.replace(visits, series=series))
-            disturbed = children_time().since(before)
+            before, rapl, visits = children_time(), Rapl(), dataclasses.replace(LOADS[load], series=series)
+            real = anyio.run(visit_all, gateway.url, visits)
+            disturbed, energy = children_time().since(before), rapl.told(int(real['answer'].sum()))
         turns = simulated(fleet.described(policy, PATIENT), costs, workload_of(real, visits), chunk=BATCH)
-        console.print(table_of(policy, real, errors(real, turns), disturbed))
+        console.print(table_of(f'{policy}, {load}', real, errors(real, turns), disturbed))
+        console.print(energy)
 
 
 def main() -> int:
     """All of it; 0."""
-    visits = Visits(count=int(sys.argv[1])) if len(sys.argv) > 1 else Visits()
     members = [Member('prefill-1', 'prefill', 0, slots=8, context=1024, batch=BATCH),
                Member('decode-1', 'decode', 1, slots=8, context=1024, batch=BATCH)]
     console = Console(width=140)
     costs = calibrated(console)
     with tempfile.TemporaryDirectory(prefix='pace-validation-') as folder, live_fleet(Path(folder), members) as fleet:
-        validate(fleet, costs, visits, console)
+        validate(fleet, costs, console)
     return 0
 
 

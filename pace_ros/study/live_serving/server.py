@@ -57,6 +57,8 @@ class Server:
         if not self.url.startswith('http'):
             said = self.log.read_text(errors='replace').split('\n')
             last = next((line.strip() for line in reversed(said) if line.strip()), 'it gives no reason')
+            if not ready:
+                raise ServerAbsent(f'{self.name} does not answer within {START:g} s; it said last: {last[:WORDS]}')
             raise ServerAbsent(f'{self.name} does not start: {last[:WORDS]}')
         return self.url
 

@@ -25,7 +25,7 @@ from pace_ros.study.live_serving.live_fleet import Member, live_fleet
 from pace_ros.study.serving.cost_fit import Fit, fit
 from pace_ros.study.serving.measurements import Settings, measured
 from pace_ros.study.serving.probes import KINDS, READ, RESTORE, SAVE, STEP, ProbeError, Prober
-from pace_ros.study.serving.rapl import MEASURED, Rapl
+from pace_ros.study.serving.rapl import Rapl
 
 MEASUREMENTS, COSTS, FITS = 'measurements.csv', 'costs.json', 'fits.json'
 _LINES = 10  # measurements a line, without a terminal
@@ -71,8 +71,7 @@ def run(options: argparse.Namespace) -> int:
     console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else _WIDTH)
     console.print(shown(fits))
     if not options.fit_only:
-        console.print(f'The machine drew {rapl.joules():.0f} J meanwhile, {MEASURED}.' if rapl.available else
-                      'Energy was not measured: this machine has no RAPL counter that may be read.')
+        console.print(rapl.told())
     return 0
 
 

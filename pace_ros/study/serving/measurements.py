@@ -18,7 +18,8 @@ class Settings:
     """Token counts to read at once, depths to read ``appends`` at, batches and contexts of steps, token counts to hand
     over; each ``repeats`` times, one setting after the other, so that a disturbance does not hit all of one.
 
-    Lengths are not powers of two: whole tiles of 64 tokens are read faster than what a prompt leaves of the last one.
+    Lengths that are read are no powers of two: whole tiles of 64 tokens are read faster than what a prompt leaves of
+    the last one.
     """
 
     reads: tuple[int, ...] = (30, 100, 250, 500, 1000)

@@ -40,6 +40,14 @@ class Rapl:
         """Whether there is a counter that may be read."""
         return bool(self._domains)
 
+    def told(self, tokens: int = 0) -> str:
+        """What was drawn since the last call, in a sentence; with ``tokens`` of answers, also how many a joule."""
+        if not self.available:
+            return 'Energy was not measured: this machine has no RAPL counter that may be read.'
+        joules = self.joules()
+        each = f', {tokens / joules:.2f} tokens of answers a joule' if tokens and joules > 0 else ''
+        return f'The machine drew {joules:.0f} J meanwhile{each}, {MEASURED}.'
+
     def joules(self) -> float:
         """Energy since the last call, or since this was made, J; of the whole package, whoever used it."""
         total, now = 0.0, []

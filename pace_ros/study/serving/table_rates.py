@@ -12,6 +12,7 @@ from pace_ros.study.results.words import Table
 from pace_ros.study.serving.arms import PINNED, title
 from pace_ros.study.serving.cell import APPEND, POWER, RATES
 from pace_ros.study.serving.estimates import efficiency, percentiles, ratio, share_late
+from pace_ros.study.serving.rapl import MODELLED
 from pace_ros.study.serving.rows import Results, chosen
 
 _RATES_NOTE = (
@@ -68,7 +69,8 @@ def compared(results: Results, setting: Mapping[str, Any], other: str) -> dict[s
         found = ratio(own[rows], their[rows], column)
         record |= {**entries(f'{name}_ratio', found.ratio), f'{name}_p95': found.a, f'{name}_p95_over': found.b}
     ours, others = efficiency(own['runs']), efficiency(their['runs'])
-    return record | {'tokens_per_joule': ours, 'tokens_per_joule_over': others, 'energy_ratio': ours / others}
+    return record | {'tokens_per_joule': ours, 'tokens_per_joule_over': others, 'energy_ratio': ours / others,
+                     'energy': MODELLED}
 
 
 def _rate(results: Results, cell: Mapping[str, Any]) -> dict[str, object]:
@@ -79,7 +81,8 @@ def _rate(results: Results, cell: Mapping[str, Any]) -> dict[str, object]:
     record |= percentiles(chosen(results.conversations, **cell), 'ttfet', 'ttfet')
     record |= percentiles(chosen(results.later, **cell), 'ttft', 'later')
     record |= share_late(turns)
-    return record | {'gap_p95': float(turns['tbt_max'].quantile(0.95)), 'tokens_per_joule': efficiency(runs)}
+    return record | {'gap_p95': float(turns['tbt_max'].quantile(0.95)), 'tokens_per_joule': efficiency(runs),
+                     'energy': MODELLED}
 
 
 def _shown_rates(frame: pd.DataFrame) -> Mapping[str, Iterable[object]]:

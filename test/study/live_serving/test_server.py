@@ -45,3 +45,16 @@ def test_a_server_is_killed_and_started_again(tmp_path: Path) -> None:
         server.send(signal.SIGSTOP)
         server.kill()
         assert not server.alive
+
+
+def test_a_server_that_is_slower_than_it_may_be_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "import sys, time\nprint('reading', file=sys.stderr, flush=True)\ntime.sleep(60)\n"
+    (tmp_path / 'slow.py').write_text(code)
+    monkeypatch.setattr('pace_ros.study.live_serving.server.START', 1.5)
+    server = Server('decode-1', 'slow', [], tmp_path, {'PYTHONPATH': str(tmp_path)})
+    server.start()
+    try:
+        with pytest.raises(ServerAbsent, match=r'decode-1 does not answer within 1\.5 s; it said last: reading'):
+            server.wait()
+    finally:
+        server.kill()

@@ -25,9 +25,13 @@ def test_joules_of_all_packages_also_where_a_counter_begins_again(tmp_path: Path
     assert rapl.available
     assert rapl.joules() == pytest.approx(0.75)
     assert rapl.joules() == 0.0
+    assert rapl.told() == 'The machine drew 0 J meanwhile, measured (RAPL).'
+    (two / 'energy_uj').write_text('500000')
+    assert rapl.told(1) == 'The machine drew 0 J meanwhile, 4.00 tokens of answers a joule, measured (RAPL).'
 
 
 def test_a_machine_without_counters_measures_nothing(tmp_path: Path) -> None:
     assert not Rapl(tmp_path / 'absent').available
+    assert Rapl(tmp_path / 'absent').told(9).startswith('Energy was not measured')
     (tmp_path / 'intel-rapl:0').mkdir()
     assert not Rapl(tmp_path).available
