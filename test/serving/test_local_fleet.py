@@ -260,6 +260,6 @@ def test_without_a_decoder_it_ends_and_says_so(capsys: pytest.CaptureFixture[str
 
 
 def test_a_replica_that_does_not_start_is_named(tmp_path: Path) -> None:
-    options = module.arguments(['--prefillers', '0', '--decoders', '1', '--model', str(tmp_path / 'no.gguf')])
+    options = module.arguments(['--prefillers', '0', '--decoders', '1', '--port', '0', '--model', str(tmp_path / 'no')])
     with pytest.raises(NotStarted, match=r'decode-1 does not start: l2_replica: There is no model at'):
         module.local_fleet(options).__enter__()
