@@ -12,7 +12,7 @@ from pace_ros.serving.ledger import Account
 from pace_ros.serving.placement import Turn
 from pace_ros.serving.replica_errors import ReplicaDown, ReplicaError, ReplicaRefused
 from pace_ros.serving.replica_state import ReplicaState
-from pace_ros.serving.seating import Refused, Seat
+from pace_ros.serving.seating import TOO_LARGE, Refused, Seat
 from pace_ros.serving.usage import Chunk, Usage, says_something, usage_of
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ class Answering:
     async def _turn(self) -> Turn:
         try:
             turn, self._prompt = await seen(self._gateway, self._conversation, self._body, self._until)
-        except Refused:
-            self._gateway.tally.refused += 1
+        except Refused as refused:
+            self._gateway.tally.was_refused(too_long=refused.status == TOO_LARGE)
             raise
         except ReplicaError:
             self._gateway.tally.failed += 1
@@ -84,8 +84,8 @@ class Answering:
         try:
             return await self._gateway.seating.take(self._conversation, turn, without, again=self._again,
                                                     until=self._until)
-        except Refused:
-            self._gateway.tally.refused += 1
+        except Refused as refused:
+            self._gateway.tally.was_refused(too_long=refused.status == TOO_LARGE)
             raise
 
     async def _held_back(self, turn: Turn, seat: Seat) -> AsyncGenerator[Chunk, None]:

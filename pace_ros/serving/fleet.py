@@ -53,6 +53,11 @@ class Replica:
         return self.role != 'prefill'
 
     @property
+    def streams(self) -> int:
+        """Caches that its server has: a slot each, or one for all. A slot file is taken where there are as many."""
+        return 1 if self.kv else self.slots
+
+    @property
     def capacity(self) -> int:
         """Tokens of KV cache; no more than the slots can hold."""
         return min(self.kv or self.slots * self.context, self.slots * self.context)
@@ -203,6 +208,13 @@ def _check_served(fleet: Fleet) -> None:
     settings = fleet.settings
     if settings.policy == 'disaggregated' and not fleet.prefillers:
         raise ConfigError("The policy 'disaggregated' needs a replica with the role prefill or both.")
+    if settings.slot_dir and not Path(settings.slot_dir).is_absolute():
+        raise ConfigError(f"'slot_dir' must be an absolute path, as all replicas keep it, not {settings.slot_dir!r}.")
+    streams = {each.name: each.streams for each in fleet.replicas}
+    if settings.slot_dir and settings.policy in HAND_OVER and len(set(streams.values())) > 1:
+        have = ', '.join(f'{name} has {count}' for name, count in streams.items())
+        raise ConfigError("Caches are handed over among replicas that have equally many 'slots', or all a 'kv' that "
+                          f'their slots share: {have}.')
     idle = [each.name for each in fleet.replicas if not each.decodes]
     if idle and not settings.slot_dir and settings.policy in HAND_OVER:
         raise ConfigError(f"The policy {settings.policy!r} can use the prefiller {idle[0]!r} with a 'slot_dir' only.")

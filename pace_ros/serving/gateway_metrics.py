@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 COUNTED = {
     'turns': 'Turns answered to their end.', 'refused': 'Turns refused: no room, or nobody well.',
+    'too_long': 'Turns refused as no context holds their prompt.',
     'failed': 'Turns that ended with an error.', 'hung_up': 'Turns whose client did not wait for the end.',
     'handed_over': 'KV caches moved to a decoder.',
     'hand_overs_failed': 'Caches that were not moved: read again where they are used.',

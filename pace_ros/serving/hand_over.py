@@ -12,12 +12,15 @@ from pathlib import Path
 from pace_ros.clock import Clock, SystemClock
 from pace_ros.serving.gateway_metrics import hand_over_seconds
 from pace_ros.serving.replica_client import ReplicaClient
-from pace_ros.serving.replica_errors import ReplicaError
+from pace_ros.serving.replica_errors import ReplicaError, ReplicaRefused
 from pace_ros.settings import ConfigError
 
 log = logging.getLogger(__name__)
 PREFIX = 'kv-'
 PRIVATE = stat.S_IRWXU
+
+
+ALIKE = ' (both must have the same model, kind of KV cache and number of slots, unless they share one cache each)'
 
 
 class HandOverFailed(RuntimeError):
@@ -128,7 +131,8 @@ class SlotFiles:
         try:
             restored = await target.restore(into, path.name)
         except ReplicaError as error:
-            raise HandOverFailed(str(error), target=error) from error
+            why = f'{error}{ALIKE}' if isinstance(error, ReplicaRefused) and not error.failed else str(error)
+            raise HandOverFailed(why, target=error) from error
         if restored != saved.tokens:
             raise HandOverFailed(f'{saved.tokens} tokens were saved, {restored} restored')
         return restored

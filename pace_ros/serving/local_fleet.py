@@ -64,9 +64,9 @@ def local_fleet(options: argparse.Namespace) -> Iterator[tuple[Fleet, socket.soc
     """
     settings, plan = _settings(options), _plan(options)
     nowhere = {name: f'http://127.0.0.1:{number + 1}' for number, name in enumerate(plan)}
-    _fleet(options, nowhere, {}, 'slots')
+    _fleet(options, nowhere, {}, '/slots')
     try:
-        unserved = _fleet(options, nowhere, settings, 'slots')
+        unserved = _fleet(options, nowhere, settings, '/slots')
     except ConfigError as error:
         raise ConfigError(f'{options.settings}: {error}' if options.settings else str(error)) from None
     with bound_for(unserved, options.port) as bound, own_folder('l2_fleet-') as folder:

@@ -129,9 +129,14 @@ class SimulatedReplica(httpx.AsyncBaseTransport):
                 return _error(400, 'Invalid filename')
             return self._save(slot, asked) if action == 'save' else self._restore(slot, asked)
 
+    @property
+    def _header(self) -> str:
+        """A slot file is taken by a server with as many slots alone."""
+        return f'{HEADER} {len(self.slots)}'
+
     def _save(self, slot: Slot, asked: Json) -> httpx.Response:
         path = self._path(asked)
-        content = json.dumps([HEADER, *(slot.held or ())])
+        content = json.dumps([self._header, *(slot.held or ())])
         path.write_text(content, encoding='utf-8')
         if self.faults.on_saved is not None:
             self.faults.on_saved(path)
@@ -142,7 +147,7 @@ class SimulatedReplica(httpx.AsyncBaseTransport):
             header, *tokens = json.loads(self._path(asked).read_text(encoding='utf-8'))
         except (OSError, ValueError):
             header, tokens = '', []
-        if header != HEADER or len(tokens) > self.context:
+        if header != self._header or len(tokens) > self.context:
             slot.held = []
             return _error(400, 'Unable to restore slot: No available space in KV cache or invalid slot save file')
         slot.held = tokens

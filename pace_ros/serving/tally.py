@@ -13,6 +13,7 @@ class Tally:
 
     turns: int = 0
     refused: int = 0
+    too_long: int = 0
     failed: int = 0
     hung_up: int = 0
     handed_over: int = 0
@@ -30,6 +31,13 @@ class Tally:
     def drift(self) -> int:
         """Of all replicas."""
         return sum(self.drift_at.values())
+
+    def was_refused(self, *, too_long: bool) -> None:
+        """One more turn has not come in."""
+        if too_long:
+            self.too_long += 1
+        else:
+            self.refused += 1
 
     def conversation_ended(self, why: str) -> None:
         """One more has ended so."""

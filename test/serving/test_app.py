@@ -185,6 +185,7 @@ async def test_a_prompt_beyond_every_context_is_refused_for_good(fleet: Simulate
     response = await ask(fleet, ' '.join([LONG] * 5))
     assert (response.status_code, response.headers.get('retry-after')) == (413, None)
     assert 'more than a context of 256' in response.json()['error']['message']
+    assert (fleet.gateway.tally.too_long, fleet.gateway.tally.refused) == (1, 0), 'room was there'
 
 
 async def test_no_replica_is_well(fleet: SimulatedFleet) -> None:

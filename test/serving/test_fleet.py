@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import httpx
@@ -15,7 +16,7 @@ from pace_ros.urls import shown_url
 ONE = {'name': 'one', 'url': 'http://127.0.0.1:1'}
 WHOLE = """
 replicas:
-  - {name: prefill-1, url: "http://127.0.0.1:8101", role: prefill, slots: 2, context: 4096}
+  - {name: prefill-1, url: "http://127.0.0.1:8101", role: prefill, slots: 2, context: 4096, kv: 8192}
   - {name: decode-1, url: "http://127.0.0.1:8102", role: decode, slots: 4, context: 4096, kv: 8192}
 policy: pinned
 slot_dir: /slots
@@ -35,6 +36,24 @@ def test_a_file_is_read_whole(tmp_path: Path) -> None:
     assert fleet.settings.admission.wait == 2.5
     assert fleet.settings.admission.waiting == GatewaySettings().admission.waiting
     assert fleet.settings.identity.headers == ('x-visitor',)
+
+
+@pytest.mark.parametrize('more', ['', '\nslot_dir: /slots\npolicy: collocated'], ids=['no folder', 'no hand-over'])
+def test_slots_may_differ_where_nothing_is_handed_over(tmp_path: Path, more: str) -> None:
+    path = tmp_path / 'fleet.yaml'
+    path.write_text('replicas: [{name: one, url: "http://a", slots: 2}, {name: two, url: "http://b"}]' + more)
+    assert [each.streams for each in read_fleet(path).replicas] == [2, 4]
+
+
+def test_the_documented_fleet_can_serve_with_the_replicas_that_are_started_for_it(tmp_path: Path) -> None:
+    docs = (Path(__file__).parents[2] / 'docs' / 'serving.md').read_text(encoding='utf-8')
+    path = tmp_path / 'fleet.yaml'
+    [example] = re.findall(r'```yaml\n(replicas:.*?)```', docs, re.DOTALL)
+    path.write_text(example)
+    fleet = read_fleet(path)
+    started = re.findall(r'l2_replica --port (\d+) --slots (\d+) --context (\d+) --slot-dir (\S+)', docs)
+    assert started == [(each.url.rsplit(':', 1)[1], str(each.slots), str(each.context), fleet.settings.slot_dir)
+                       for each in fleet.replicas]
 
 
 def test_an_empty_section_says_nothing() -> None:
@@ -69,6 +88,11 @@ def test_one_replica_is_a_fleet() -> None:
     ('replicas: [{name: one, url: "http://a"}]\npolicy: best', "'best'"),
     ('replicas: [{name: one, url: "http://a", role: decode}]\npolicy: disaggregated', 'disaggregated'),
     ('replicas: [{name: one, url: "http://a"}, {name: p, url: "http://b", role: prefill}]', 'slot_dir'),
+    ('replicas: [{name: one, url: "http://a"}]\nslot_dir: slots', "'slot_dir' must be an absolute path"),
+    ('replicas: [{name: one, url: "http://a", slots: 2}, {name: two, url: "http://b"}]\nslot_dir: /slots',
+     'one has 2, two has 4'),
+    ('replicas: [{name: one, url: "http://a", kv: 9000}, {name: two, url: "http://b"}]\nslot_dir: /slots',
+     'one has 1, two has 4'),
 ])
 def test_what_makes_no_fleet_is_named_in_a_sentence(tmp_path: Path, content: str, named: str) -> None:
     path = tmp_path / 'fleet.yaml'

@@ -37,7 +37,7 @@ def ratio(one: pd.DataFrame, other: pd.DataFrame, column: str, percent: float = 
 
 
 def efficiency(runs: pd.DataFrame) -> float:
-    """Tokens of answers a joule over all seeds; NaN where nothing draws any."""
+    """Tokens of answers a joule over all seeds; NaN where nothing draws any, or nobody was answered."""
     energy = float(runs['energy'].sum())
     tokens = float((runs['tokens_per_joule'] * runs['energy']).sum())
-    return tokens / energy if energy > 0 else math.nan
+    return tokens / energy if energy > 0 and tokens > 0 else math.nan

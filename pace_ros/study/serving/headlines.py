@@ -13,6 +13,9 @@ from pace_ros.study.serving.cell import RATES
 def headlines(frames: Mapping[str, pd.DataFrame]) -> list[str]:
     """One a workload, then one on append length."""
     lines = ['All latencies are simulated, all energy is modelled.']
+    rates = frames['serving_rates']
+    if len(rates) and (none := int((rates['refused'] == 1).sum())):
+        lines.append(f'In {none} of {len(rates)} cells every turn was refused: contexts or caches are too small there.')
     ratios, appends = frames['serving_ratios'], frames['serving_appends']
     if len(ratios):
         own = ratios.loc[(ratios['part'] == RATES) & (ratios['over'] == PREDICTED)]

@@ -30,7 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--loads', nargs='+', type=float, default=LOADS, metavar='C',
                         help='conversations offered over the nominal capacity')
     parser.add_argument('--seeds', nargs='+', type=int, default=default.seeds, metavar='N')
-    for name, meaning in (('conversations', 'a cell'), ('prefillers', ''), ('decoders', ''),
+    for name, meaning in (('conversations', f'a cell at least, and as many as come within {default.span:g} s'),
+                          ('prefillers', ''), ('decoders', ''),
                           ('slots', 'conversations a replica holds'), ('context', 'tokens a conversation may have'),
                           ('kv', 'tokens of KV cache a replica has')):
         parser.add_argument(f'--{name}', type=int, default=getattr(default, name), metavar='N',

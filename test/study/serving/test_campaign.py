@@ -18,7 +18,7 @@ from pace_ros.study.serving.cell_run import CELLS, ran_cell, run_cell
 from pace_ros.study.serving.plan import Plan, ServingPlanError
 from pace_ros.study.serving.rows import ServingResultsError, chosen, read
 from pace_ros.study.serving.run_command import plan_of
-from pace_ros.study.serving.served import TWO_PHASE, ServedError, missing, scripts
+from pace_ros.study.serving.served import SHOWROOM, TWO_PHASE, ServedError, missing, scripts
 from pace_ros.study.serving.tool import add_arguments
 
 SMALL = Plan(workloads=(TWO_PHASE,), arms=('pinned', 'predicted', 'collocated'), loads=(0.5,), errors=(0.0, 0.5),
@@ -130,3 +130,19 @@ def test_the_command_line_makes_the_plan_that_is_asked_for() -> None:
     plan = plan_of(options)
     assert (plan.arms, plan.loads, plan.parts, plan.seeds) == (('pinned',), (0.5,), (RATES,), (4,))
     assert json.dumps(plan.as_fields())
+
+
+def test_a_fleet_too_small_for_anybody_is_reported_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = dataclasses.replace(SMALL, workloads=(SHOWROOM,), context=100, kv=3200, slots=8, conversations=2,
+                               arms=('pinned', 'predicted', 'collocated'))
+    (tmp_path / CELLS).mkdir()
+    Campaign(tmp_path, plan, workers=1)._keep_plan()
+    for cell in plan.cells():
+        run_cell(tmp_path, plan, cell, None)
+    merge(tmp_path)
+    results = read(tmp_path, published(config_dir() / report.PUBLISHED))
+    written = report.write(results, ('csv', 'terminal', 'png', 'html'), tmp_path / 'report')
+    rates = pd.read_csv(tmp_path / 'report' / 'serving_rates.csv')
+    assert set(rates['refused']) == {1.0}
+    assert f'In {len(rates)} of {len(rates)} cells every turn was refused' in ' '.join(capsys.readouterr().out.split())
+    assert tmp_path / 'report' / 'report.html' in written
