@@ -14,8 +14,9 @@ class Costs:
     """Times in s, sizes in tokens unless said otherwise. Raises ConfigError for what is negative or not finite.
 
     A step reads ``n`` prompt tokens behind ``d`` that are cached, and gives one token to each of ``B`` streams that
-    have ``C`` tokens of context in all. It takes its base, once, the larger one where it does both, and besides
-    ``prefill_token * n + attend * (n * d + n**2 / 2)`` and ``decode_stream * B + decode_token * C``.
+    have ``C`` tokens of context in all. It takes its base, the larger one where it does both (and oftener than once
+    where slots have caches of their own, see Engine), and besides ``prefill_token * n + attend * (n * d + n**2 / 2)``
+    and ``decode_stream * B + decode_token * C``.
     """
 
     prefill_base: float = 0.0  # s a step that reads

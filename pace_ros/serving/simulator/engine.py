@@ -12,7 +12,7 @@ from pace_ros.serving.simulator.decode_run import DecodeRun
 from pace_ros.serving.simulator.hardware import Hardware
 from pace_ros.serving.simulator.job import Job, Move
 from pace_ros.serving.simulator.meter import Meter
-from pace_ros.serving.simulator.slots import Slots
+from pace_ros.serving.simulator.slots import Slots, runs
 
 Steps = Generator[simpy.Event, Any, None]
 
@@ -22,10 +22,14 @@ class Engine:
     one token for every stream. Steps that only answer are reckoned in one go until something comes: the result is that
     of step by step. ``one_at_a_time``: the gateway sends prompts that are to be handed over one after the other, each
     when the cache before it has arrived.
+
+    Its slots share one cache, and what a step does for all of them goes through the model together; or each has its
+    ``own_caches``, and llama.cpp takes slots together only as far as their numbers are consecutive, and a prompt alone.
     """
 
-    def __init__(self, env: simpy.Environment, hardware: Hardware) -> None:
+    def __init__(self, env: simpy.Environment, hardware: Hardware, *, own_caches: bool = False) -> None:
         self._env = env
+        self._own_caches = own_caches
         self.hardware = hardware
         self.meter = Meter(hardware.power)
         self.slots = Slots(paged=hardware.prefix_cache)
@@ -80,9 +84,9 @@ class Engine:
             tokens = min(room, job.left)
             parts.append((job, tokens, costs.reading(tokens, job.done)))
             room -= tokens
-        base = max(costs.prefill_base, costs.decode_base) if streams else costs.prefill_base
+        base, more = self._bases(len(parts))
         reading = base + sum(own for *_, own in parts)
-        answering = costs.answering(len(streams), sum(each.context for each in streams)) if streams else 0.0
+        answering = more + costs.answering(len(streams), sum(each.context for each in streams)) if streams else 0.0
         yield self._env.timeout(reading + answering)
         self.meter.reads(reading, parts, base)
         if streams:
@@ -100,10 +104,22 @@ class Engine:
                 self._streams.append(job)
         self._finish()
 
+    def _bases(self, prompts: int) -> tuple[float, float]:
+        """What a step that reads so many prompts takes beside its tokens, s: for them, and for the streams."""
+        costs = self.hardware.costs
+        if self._own_caches:
+            return prompts * costs.prefill_base, self._passes() * costs.decode_base
+        return max(costs.prefill_base, costs.decode_base if self._streams else 0.0), 0.0
+
+    def _passes(self) -> int:
+        """How often a step goes through the model for its streams."""
+        return runs(each.slot for each in self._streams) if self._own_caches else 1
+
     def _answer(self) -> Steps:
         """Steps that only answer, until the first stream ends or something comes."""
         costs, streams, start = self.hardware.costs, self._streams, self._env.now
-        first = costs.decode(len(streams), sum(each.context for each in streams))
+        together = costs.answering(len(streams), sum(each.context for each in streams))
+        first = self._passes() * costs.decode_base + together
         run = DecodeRun(first, costs.decode_token * len(streams), min(each.answer - each.given for each in streams))
         steps = yield from self._until_woken(run)
         if not steps:

@@ -10,8 +10,8 @@ import simpy
 @dataclass(eq=False)
 class Job:
     """A ``prompt`` of so many tokens, ``cached`` of them there already, and ``answer`` tokens to give, of which one
-    comes with the last of the prompt. ``hidden`` tokens of the answer are not for the user. ``begun`` happens with the
-    first token, ``ended`` with the last.
+    comes with the last of the prompt; in the ``slot`` of that number. ``hidden`` tokens of the answer are not for the
+    user. ``begun`` happens with the first token, ``ended`` with the last.
     """
 
     prompt: int
@@ -21,6 +21,7 @@ class Job:
     ended: simpy.Event
     hidden: int = 0
     stall: float = math.inf  # s: a longer gap between two tokens is a stall
+    slot: int = 0
     done: int = field(init=False)  # prompt tokens in the cache
     given: int = 0  # tokens of the answer
     first: float = math.nan  # s, of the simulation, as the next two

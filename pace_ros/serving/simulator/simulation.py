@@ -41,8 +41,9 @@ def simulate(
     token, move = _expected(workload, [made[each.name] for each in fleet.decoders])
     policy = make_policy(settings.policy, prediction_error=settings.prediction_error, seed=seed, token=token, move=move,
                          oracle=lambda turn: float(answers[turn.conversation]))
-    site = Site(env, fleet, {name: Engine(env, each) for name, each in made.items()}, states, ledger, policy,
-                Door(env, fleet, states, ledger, policy), stall, answers)
+    engines = {each.name: Engine(env, made[each.name], own_caches=not (each.kv or made[each.name].prefix_cache))
+               for each in fleet.replicas}
+    site = Site(env, fleet, engines, states, ledger, policy, Door(env, fleet, states, ledger, policy), stall, answers)
     samples: list[tuple[Any, ...]] = []
     env.process(_observe(site, sample, samples))
     env.run(until=env.process(_arrive(site, workload)))

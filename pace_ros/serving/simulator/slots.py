@@ -1,12 +1,18 @@
 """What is really in a replica's slots, whatever the ledger says."""
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from pace_ros.serving.simulator.script import Script
 
 ALIKE = 0.1  # of a prompt must be in a slot before llama.cpp chooses that slot for it
+
+
+def runs(numbers: Iterable[int]) -> int:
+    """How many runs of consecutive numbers there are; the number of a slot comes once."""
+    those = set(numbers)
+    return sum(each - 1 not in those for each in those)
 
 
 @dataclass

@@ -128,7 +128,7 @@ class Visit:
         site.claim(self._script, source, turn.prompt, chosen=True)
         with site.states[row.read_at].reading(_to_read(turn, source)), reader.one_at_a_time.request() as its_turn:
             yield its_turn
-            job = self._job(turn, self._found(source, turn), answer=1)
+            job = self._job(turn, source, self._found(source, turn), answer=1)
             self._note(row, turn, job)
             reader.slots.put(source.slot, self._script, turn.prompt)
             reader.read(job)
@@ -148,7 +148,8 @@ class Visit:
 
     def _answer(self, turn: TurnScript, seen: Turn, seat: Seat, row: Row) -> Flow:
         site, engine, state = self._site, self._site.engines[row.answered_at], self._site.states[row.answered_at]
-        job = self._job(turn, turn.prompt - 1 if row.moved else self._found(seat.account, turn), turn.answer)
+        cached = turn.prompt - 1 if row.moved else self._found(seat.account, turn)
+        job = self._job(turn, seat.account, cached, turn.answer)
         if row.moved:
             row.reread = expected = 1
         else:
@@ -166,9 +167,9 @@ class Visit:
         if turn.answer > 1:
             row.tbt_mean, row.tbt_max = job.gaps / (turn.answer - 1), job.longest
 
-    def _job(self, turn: TurnScript, cached: int, answer: int) -> Job:
+    def _job(self, turn: TurnScript, account: Account, cached: int, answer: int) -> Job:
         env = self._site.env
-        return Job(turn.prompt, cached, answer, env.event(), env.event(), turn.hidden, self._site.stall)
+        return Job(turn.prompt, cached, answer, env.event(), env.event(), turn.hidden, self._site.stall, account.slot)
 
     def _found(self, account: Account, turn: TurnScript) -> int:
         """Tokens of the prompt that are really in its slot."""

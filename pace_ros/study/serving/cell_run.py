@@ -54,10 +54,10 @@ def run_cell(folder: Path, plan: Plan, cell: Cell, traces: Path | None) -> None:
 
 def ran_cell(plan: Plan, cell: Cell, traces: Path | None) -> Ran:
     """Arms of one seed, load and workload get the same conversations at the same instants."""
-    longest = min(plan.context, plan.kv) - 2
+    longest = min(plan.context, plan.cache) - 2
     made = scripts(cell.workload, traces, seed=cell.seed, longest=longest, append=cell.mean_append)
     costs = costs_of(plan)
-    most = nominal(made, costs, prefillers=plan.prefillers, decoders=plan.decoders, kv=plan.kv,
+    most = nominal(made, costs, prefillers=plan.prefillers, decoders=plan.decoders, kv=plan.cache,
                    slots=plan.slots)
     rate = cell.load * most.capacity
     count = max(plan.conversations, round(rate * plan.span))

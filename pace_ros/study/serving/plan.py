@@ -27,8 +27,8 @@ class ServingPlanError(Refusal):
 class Plan:
     """Everything that decides what comes out. ``middle`` and ``high`` are the loads of the parts that need no sweep;
     ``conversations`` a cell, and as many as come within ``span`` s if that is more; ``slo``: how long a first token may
-    take, over the time that reading the new part of its prompt takes alone; ``kv``: tokens of cache a replica;
-    ``costs``: their file.
+    take, over the time that reading the new part of its prompt takes alone; ``kv``: tokens of cache that the
+    slots of a replica share, 0 where each has its context for itself; ``costs``: their file.
     """
 
     parts: tuple[str, ...] = PARTS
@@ -64,6 +64,11 @@ class Plan:
             raise ServingPlanError('A prediction error is a share of 1, and an append has a token at least.')
         if not self.cells():
             raise ServingPlanError(f'No part of {", ".join(self.parts)} has anything to run.')
+
+    @property
+    def cache(self) -> int:
+        """Tokens of KV cache a replica."""
+        return self.kv or self.slots * self.context
 
     def cells(self) -> list[Cell]:
         """All cells, in order of part."""

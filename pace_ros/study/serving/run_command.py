@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, meaning in (('conversations', f'a cell at least, and as many as come within {default.span:g} s'),
                           ('prefillers', ''), ('decoders', ''),
                           ('slots', 'conversations a replica holds'), ('context', 'tokens a conversation may have'),
-                          ('kv', 'tokens of KV cache a replica has')):
+                          ('kv', 'tokens of KV cache that all slots of a replica share; 0: each has its own')):
         parser.add_argument(f'--{name}', type=int, default=getattr(default, name), metavar='N',
                             help=f'{meaning} (default: %(default)s)'.strip())
     parser.add_argument('--slo', type=float, default=default.slo, metavar='X',

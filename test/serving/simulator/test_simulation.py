@@ -133,15 +133,31 @@ def test_an_opening_that_all_share_is_found_where_another_has_been() -> None:
     assert (late.cached, late.read, late.lost) == (40, 60, 0)
 
 
-def test_two_that_collide() -> None:
+@pytest.mark.parametrize('shared', [False, True])
+def test_two_that_collide(*, shared: bool) -> None:
     both = workload((0.0, script('a', (100, 3, 0.0))), (2.1, script('b', (200, 1, 0.0))))
-    stream, late = simulate(one_replica(), HARDWARE, both, stall=1.0).turns.itertuples()
+    fleet = with_one_cache(one_replica()) if shared else one_replica()
+    stream, late = simulate(fleet, HARDWARE, both, stall=1.0).turns.itertuples()
     begins = COSTS.prefill(100) + step(101)  # the step under way goes on
     assert begins - step(101) < 2.1 < begins
-    ends = begins + COSTS.prefill(200) + 0.01 + 0.001 * 102
+    ends = begins + COSTS.prefill(200) + step(102) - (0.1 if shared else 0.0)  # one base, the larger one
     assert late.ttft == pytest.approx(ends - 2.1)
     assert stream.tbt_max == pytest.approx(ends - begins)
     assert stream.stalls == 1
+
+
+@pytest.mark.parametrize(('shared', 'passes'), [(False, 2), (True, 1)])
+def test_slots_that_are_not_neighbours_step_apart_unless_they_share_a_cache(*, shared: bool, passes: int) -> None:
+    """Ann, bob and eve take the slots 0, 1 and 2; bob leaves while the other two are answered. Eve is read a step later,
+    has two tokens when bob has his three, and is one behind ann to the end.
+    """
+    answers = {'ann': 10, 'bob': 3, 'eve': 9}
+    visits = workload(*((0.0, script(name, (10, answer, 0.0))) for name, answer in answers.items()))
+    fleet = with_one_cache(one_replica()) if shared else one_replica()
+    ended = simulate(fleet, HARDWARE, visits).turns.set_index('conversation')['ended']
+    assert ended['ann'] == ended['eve']
+    assert ended['eve'] - ended['bob'] == pytest.approx(
+        sum(step(10 + given + 1 + 10 + given, 2) + 0.1 * (passes - 1) for given in range(2, 9)))
 
 
 def test_energy_by_hand() -> None:

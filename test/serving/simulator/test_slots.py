@@ -1,11 +1,18 @@
 """What is in which slot, which one a server chooses, and what is lost silently."""
 from __future__ import annotations
 
+import pytest
+
 from pace_ros.serving.simulator.script import Script, TurnScript
-from pace_ros.serving.simulator.slots import Slots
+from pace_ros.serving.simulator.slots import Slots, runs
 
 TURNS = (TurnScript(1, 1),)
 ANN, BOB, EVE = (Script(name, TURNS) for name in ('ann', 'bob', 'eve'))
+
+
+@pytest.mark.parametrize(('numbers', 'expected'), [((), 0), ((3,), 1), ((1, 0), 1), ((0, 2), 2), ((5, 0, 4, 1), 2)])
+def test_runs_of_consecutive_numbers(numbers: tuple[int, ...], expected: int) -> None:
+    assert runs(numbers) == expected
 
 
 def test_a_slot_holds_what_it_held_last() -> None:
