@@ -2,11 +2,12 @@
 
     scripts/campaign.sh serving_validation
 
-One prefiller and one decoder, each with a core of its own; a replica is calibrated on the same machine just before.
-Conversations go through the real gateway under each policy, far apart and closely one after the other, so that they
-queue; then, with the token counts that were seen, through the simulator. The error is that of the simulated figure
-relative to the real one. What else runs on the machine falls on the real side alone: how much is said by the share of
-time in which the real processes wanted a core and had none.
+One prefiller and one decoder, each with a core of its own. A replica is calibrated on the same machine just before and
+just after, and the costs are fitted to both, as the machine's speed drifts. Conversations go through the real gateway
+under each policy, far apart and closely one after the other, so that they queue; then, with the token counts that were
+seen, through the simulator. The error is that of the simulated figure relative to the real one. What else runs on the
+machine falls on the real side alone: how much is said by the share of time in which the real processes wanted a core
+and had none.
 """
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ from pace_ros.study.serving.calibration import costs_of, measured_replica, shown
 from pace_ros.study.serving.core_waits import children_time
 from pace_ros.study.serving.cost_fit import fit
 from pace_ros.study.serving.measurements import Settings
-from pace_ros.study.serving.probes import KINDS
+from pace_ros.study.serving.probes import KINDS, STEP
 from pace_ros.study.serving.rapl import Rapl
 from pace_ros.study.serving.validation import Visits, errors, simulated, visit_all, workload_of
 
@@ -42,34 +43,56 @@ PATIENT = {'admission': {'utilisation': 10.0, 'wait': 120.0},
            'deadlines': {'prefill': 120.0, 'first_token': 120.0, 'hand_over': 60.0}}
 
 
-def table_of(name: str, real: pd.DataFrame, found: pd.DataFrame, disturbed: float) -> Table:
-    """A run's errors; ``disturbed``: share of the time that its processes wanted a core and had none."""
-    answered = int((real['outcome'] == ANSWERED).sum())
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """What was seen of real turns under a policy; ``disturbed``: share of the time that the processes wanted a core and
+    had none.
+    """
+
+    policy: str
+    load: str
+    visits: Visits
+    real: pd.DataFrame
+    disturbed: float
+    energy: str
+
+
+def table_of(run: Run, found: pd.DataFrame) -> Table:
+    """A run's errors."""
+    answered = int((run.real['outcome'] == ANSWERED).sum())
     table = Table('metric', 'real', 'simulated', 'error', title=(
-        f'{name}: {answered} of {len(real)} turns answered; no core for {disturbed:.0%} of the time it was wanted'))
+        f'{run.policy}, {run.load}: {answered} of {len(run.real)} turns answered; no core for {run.disturbed:.0%} of '
+        'the time it was wanted'))
     for row in found.itertuples():
         table.add_row(str(row.metric), f'{row.real:.3f}', f'{row.simulated:.3f}', f'{row.error:+.0%}')
     return table
 
 
-def calibrated(console: Console) -> Costs:
-    """What a replica of this machine costs now."""
-    rows = measured_replica(SMALL, core=1, batch=BATCH)
+def calibrated(before: pd.DataFrame, after: pd.DataFrame, console: Console) -> Costs:
+    """What a replica of this machine has cost in the meantime."""
+    rows = pd.concat([before, after], ignore_index=True)
     fits = [fit(rows, kind) for kind in KINDS]
     console.print(shown(fits))
+    console.print(f'Steps take {step_of(after) / step_of(before) - 1:+.0%} after the runs against before.')
     return costs_of(fits, rows)
 
 
-def validate(fleet: LiveFleet, costs: Costs, console: Console) -> None:
-    """Every policy through both, at every load."""
+def step_of(rows: pd.DataFrame) -> float:
+    """The median step of one stream, s."""
+    return float(rows.loc[(rows['kind'] == STEP) & (rows['batch'] == 1), 'seconds'].median())
+
+
+def visited(fleet: LiveFleet) -> list[Run]:
+    """Every policy at every load, real."""
+    runs = []
     for series, (policy, load) in enumerate(itertools.product(POLICIES, LOADS)):
         with fleet.gateway(policy, **PATIENT) as gateway:
             before, rapl, visits = children_time(), Rapl(), dataclasses.replace(LOADS[load], series=series)
             real = anyio.run(visit_all, gateway.url, visits)
-            disturbed, energy = children_time().since(before), rapl.told(int(real['answer'].sum()))
-        turns = simulated(fleet.described(policy, PATIENT), costs, workload_of(real, visits), chunk=BATCH)
-        console.print(table_of(f'{policy}, {load}', real, errors(real, turns), disturbed))
-        console.print(energy)
+            runs.append(Run(policy, load, visits, real, children_time().since(before),
+                            rapl.told(int(real['answer'].sum()))))
+        sys.stderr.write(f'{policy}, {load}: done\n')
+    return runs
 
 
 def main() -> int:
@@ -77,9 +100,15 @@ def main() -> int:
     members = [Member('prefill-1', 'prefill', 0, slots=8, context=1024, batch=BATCH),
                Member('decode-1', 'decode', 1, slots=8, context=1024, batch=BATCH)]
     console = Console(width=140)
-    costs = calibrated(console)
+    before = measured_replica(SMALL, core=1, batch=BATCH)
     with tempfile.TemporaryDirectory(prefix='pace-validation-') as folder, live_fleet(Path(folder), members) as fleet:
-        validate(fleet, costs, console)
+        runs = visited(fleet)
+    costs = calibrated(before, measured_replica(SMALL, core=1, batch=BATCH), console)
+    for each in runs:
+        turns = simulated(fleet.described(each.policy, PATIENT), costs, workload_of(each.real, each.visits),
+                          chunk=BATCH)
+        console.print(table_of(each, errors(each.real, turns)))
+        console.print(each.energy)
     return 0
 
 

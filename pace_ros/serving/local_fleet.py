@@ -43,6 +43,8 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
                         help='replicas where conversations live (default: %(default)s)')
     parser.add_argument('--slots', type=int, default=4, help='conversations a decoder holds (default: %(default)s)')
     parser.add_argument('--context', type=int, default=4096, help='tokens of context a slot (default: %(default)s)')
+    parser.add_argument('--kv', type=int, default=0,
+                        help='tokens of KV cache that all slots of a replica share (default: each slot has its own)')
     parser.add_argument('--batch', type=int, default=512, help='prompt tokens read at a time (default: %(default)s)')
     parser.add_argument('--model', type=Path, help='GGUF model (default: the packaged one)')
     parser.add_argument('--policy', choices=POLICIES, help='how turns are placed (default: pinned)')
@@ -109,7 +111,8 @@ def _plan(options: argparse.Namespace) -> dict[str, list[str]]:
     cores = shares(options.prefillers, options.decoders, sorted(os.sched_getaffinity(0)))
     names = [*(f'prefill-{number + 1}' for number in range(options.prefillers)),
              *(f'decode-{number + 1}' for number in range(options.decoders))]
-    words = ['--context', str(options.context), '--batch', str(options.batch), '--slots', str(options.slots)]
+    words = ['--context', str(options.context), '--batch', str(options.batch), '--slots', str(options.slots),
+             '--kv', str(options.kv)]
     if options.model is not None:
         words += ['--model', str(options.model.resolve())]
     return {name: [*words, '--cores', ','.join(map(str, mine)), '--threads', str(len(mine))]
@@ -120,7 +123,7 @@ def _replicas(options: argparse.Namespace, urls: Mapping[str, str]) -> list[dict
     alone = options.prefillers == 0
     return [
         {'name': name, 'url': url, 'role': 'both' if alone else name.partition('-')[0], 'slots': options.slots,
-         'context': options.context}
+         'context': options.context, 'kv': options.kv}
         for name, url in urls.items()
     ]
 

@@ -78,14 +78,14 @@ class Served:
 
 
 @contextlib.contextmanager
-def served(folder: Path) -> Iterator[Served]:
+def served(folder: Path, *more: str) -> Iterator[Served]:
     try:
         packaged.small_chat_model()
     except packaged.MissingPackage as absent:
         pytest.skip(str(absent))
     (folder / 'settings.yaml').write_text(SETTINGS)
     log = folder / 'log'
-    words = ('--port', '0', '--slots', '2', '--context', '512', '--settings', str(folder / 'settings.yaml'))
+    words = ('--port', '0', '--slots', '2', '--context', '512', '--settings', str(folder / 'settings.yaml'), *more)
     environment = {'PACE_REPLICA_API_KEY': KEY}
     with printed_url(
         'pace_ros.serving.local_fleet', *words, log=log, start=START, environment=environment,
@@ -120,6 +120,19 @@ def test_its_text_is_that_of_the_same_slot_asked_again(fleet: Served) -> None:
     again = fleet.ask('text', LONG)
     assert again['usage']['prompt_tokens_details'] == handed_over['usage']['prompt_tokens_details']
     assert again['choices'] == handed_over['choices']
+
+
+def test_slots_that_share_a_cache_do_the_same(tmp_path: Path) -> None:
+    with served(tmp_path, '--kv', '1024') as fleet:
+        handed_over, again = fleet.ask('v', LONG), fleet.ask('v', LONG)
+        assert again['choices'] == handed_over['choices']
+        prompt = again['usage']['prompt_tokens']
+        assert again['usage']['prompt_tokens_details']['cached_tokens'] == prompt - 1
+        later = fleet.ask('v', LONG, again['choices'][0]['message']['content'], 'And the blue one?')['usage']
+        assert later['prompt_tokens_details']['cached_tokens'] > prompt
+        assert (fleet.count('handed_over_total'), fleet.count('drift_total')) == (1, 0)
+        assert fleet.exact()
+        assert sum(fleet.slots('prefill-1')) == 0  # emptied, since what it holds would be room taken
 
 
 def test_streamed_it_says_the_same(fleet: Served) -> None:
@@ -195,6 +208,7 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(('options', 'says'), [
     (['--decoders', '0'], 'at least one decoder'), (['--prefillers', '-1'], 'must not be negative'),
     (['--settings', '/nowhere.yaml'], 'cannot be read'), (['--context', '3'], "Parameter 'context' must be from 16"),
+    (['--kv', '100'], r'has less KV cache \(100\) than a context'),
     (['--slots', '0'], "^The replica 'prefill-1': Parameter 'slots' must be from 1"),
 ])
 def test_options_that_make_no_fleet_get_a_sentence(options: list[str], says: str) -> None:

@@ -15,7 +15,9 @@ from pace_ros.study.live_serving.server import Server, free_ports
 
 @dataclass(frozen=True)
 class Member:
-    """A replica to be: its ``role``, its ``core`` among those of this machine, and how it reads."""
+    """A replica to be: its ``role``, its ``core`` among those of this machine, and how it reads; ``kv``: tokens of
+    cache that its slots share, 0 where each has its own.
+    """
 
     name: str
     role: str
@@ -23,6 +25,7 @@ class Member:
     slots: int = 4
     context: int = 2048
     batch: int = 512
+    kv: int = 0
 
 
 @dataclass
@@ -46,8 +49,8 @@ class LiveFleet:
         for each, port in zip(self.members, free_ports(len(self.members)), strict=True):
             self.replicas[each.name] = Server(each.name, 'pace_ros.serving.l2_replica', [
                 '--port', str(port), '--slots', str(each.slots), '--context', str(each.context), '--batch',
-                str(each.batch), '--cores', str(cores[each.core % len(cores)]), '--slot-dir', str(self.slot_dir),
-                '--with-stdin',
+                str(each.batch), '--kv', str(each.kv), '--cores', str(cores[each.core % len(cores)]),
+                '--slot-dir', str(self.slot_dir), '--with-stdin',
             ], self.folder)
             self.replicas[each.name].start()
         for name, server in self.replicas.items():
@@ -75,7 +78,7 @@ class LiveFleet:
         """The content of a fleet file."""
         replicas = [
             {'name': each.name, 'url': self.urls[each.name], 'role': each.role, 'slots': each.slots,
-             'context': each.context} for each in self.members
+             'context': each.context, 'kv': each.kv} for each in self.members
         ]
         return {'replicas': replicas, 'policy': policy, 'slot_dir': str(self.slot_dir), **settings}
 

@@ -67,6 +67,6 @@ def _once(prober: Prober, settings: Settings) -> Iterator[list[Probed]]:
             yield [prober.read(tokens, depth)]
     for batch in settings.batches:
         for context in settings.contexts:
-            yield [prober.step(batch, context)]
+            yield [prober.step(range(batch), context)]
     for tokens in settings.moved:
         yield prober.hand_over(tokens)

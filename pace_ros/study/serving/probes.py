@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from statistics import median
@@ -70,20 +70,24 @@ class Prober:
             raise ProbeError(f'The server read {read} tokens where {tokens} were new: its slots do not keep prompts.')
         return Probed(READ, read, depth, 0, timings['prompt_ms'] / 1000)
 
-    def step(self, batch: int, depth: int, *, steps: int = 24) -> Probed:
-        """A step of ``batch`` streams at about ``depth`` tokens of context each. Raises ProbeError."""
-        prompts = [self._prompt(max(2, depth - steps // 2)) for _ in range(batch)]
-        for slot, prompt in enumerate(prompts):
-            self._complete(prompt, 0, slot=slot)
-        with ThreadPoolExecutor(batch) as pool:
-            answers = list(pool.map(lambda each: self._complete(each[1], steps, slot=each[0]), enumerate(prompts)))
-        took = median(each['predicted_ms'] / each['predicted_n'] for each in answers)
-        return Probed(STEP, 0, depth, batch, took / 1000)
+    def step(self, slots: Sequence[int], depth: int, *, steps: int = 24) -> Probed:
+        """A step of the streams in these slots at about ``depth`` tokens of context each. Raises ProbeError."""
+        prompts = {slot: self.fill(slot, max(2, depth - steps // 2)) for slot in slots}
+        with ThreadPoolExecutor(len(slots)) as pool:
+            answers = list(pool.map(lambda each: self._complete(each[1], steps, slot=each[0]), prompts.items()))
+        took = median(each['predicted_ms'] / (each['predicted_n'] - 1) for each in answers)  # from the first token on
+        return Probed(STEP, 0, depth, len(slots), took / 1000)
+
+    def fill(self, slot: int, tokens: int) -> list[int]:
+        """So many new tokens are in the slot, which is the prompt that it returns. Raises ProbeError."""
+        prompt = self._prompt(tokens)
+        self._complete(prompt, 0, slot=slot)
+        return prompt
 
     def hand_over(self, tokens: int) -> list[Probed]:
         """Save a slot of so many tokens and restore it into another one; times of whole calls. Raises ProbeError."""
         self._erase(0)
-        self._complete(self._prompt(tokens), 0, slot=0)
+        self.fill(0, tokens)
         saved, saving = self._timed('/slots/0?action=save', {'filename': _FILE})
         restored, restoring = self._timed('/slots/1?action=restore', {'filename': _FILE})
         self._erase(1)

@@ -148,7 +148,7 @@ def test_two_that_collide(*, shared: bool) -> None:
 
 @pytest.mark.parametrize(('shared', 'passes'), [(False, 2), (True, 1)])
 def test_slots_that_are_not_neighbours_step_apart_unless_they_share_a_cache(*, shared: bool, passes: int) -> None:
-    """Ann, bob and eve take the slots 0, 1 and 2; bob leaves while the other two are answered. Eve is read a step later,
+    """Ann, bob and eve take the slots 0, 1 and 2; bob leaves while two are answered. Eve is read a step later,
     has two tokens when bob has his three, and is one behind ann to the end.
     """
     answers = {'ann': 10, 'bob': 3, 'eve': 9}

@@ -11,7 +11,9 @@ from pace_ros.study.serving.probes import READ, RESTORE, SAVE, STEP, ProbeError,
 
 
 class Server:
-    """Keeps prompts by slot, and answers with 10 ms a token read and 20 ms a step."""
+    """Keeps prompts by slot, and answers with 10 ms a token read and 20 ms a step; the first token comes with the
+    last one read.
+    """
 
     def __init__(self, *, forgets: bool = False) -> None:
         self.slots: dict[int, list[int]] = {}
@@ -28,7 +30,7 @@ class Server:
         read, steps = len(prompt) - cached, max(1, asked['n_predict'])
         return httpx.Response(200, json={'timings': {
             'cache_n': cached, 'prompt_n': read, 'prompt_ms': 10.0 * read, 'predicted_n': steps,
-            'predicted_ms': 20.0 * steps}})
+            'predicted_ms': 20.0 * (steps - 1)}})
 
     def _slot(self, slot: int, action: str) -> httpx.Response:
         tokens = len(self.slots.get(0, []))
@@ -52,7 +54,7 @@ def test_reading_behind_a_cached_prompt_counts_the_new_tokens_alone() -> None:
 
 def test_a_step_is_the_time_of_a_token_of_each_stream() -> None:
     with prober(Server()) as probe:
-        found = probe.step(3, 200)
+        found = probe.step(range(3), 200)
     assert (found.kind, found.batch, found.depth) == (STEP, 3, 200)
     assert found.seconds == pytest.approx(0.02)
 
