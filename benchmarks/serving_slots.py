@@ -4,7 +4,7 @@
 
 Two replicas of the packaged small model on one core, one of each kind, measured in turn: a step of streams in slots
 that are neighbours and in slots that are not, and reading; first with all other slots empty, then with five of them
-full of other visitors' text. Medians of the rounds.
+full of other visitors' text. What one measurement leaves in the slots is erased before the next. Medians of the rounds.
 """
 from __future__ import annotations
 
@@ -37,9 +37,16 @@ MEMBERS = [Member(OWN, 'both', 1, slots=SLOTS, context=CONTEXT),
 def measured(probe: Prober) -> Iterator[tuple[str, float]]:
     """What was done, and the s it took."""
     for slots in STREAMS:
+        _emptied(probe)
         yield f'a step of slots {", ".join(map(str, slots))}', probe.step(slots, DEPTH).seconds
     for tokens, depth in READS:
+        _emptied(probe)
         yield f'reading {tokens} tokens behind {depth}', probe.read(tokens, depth).seconds
+
+
+def _emptied(probe: Prober) -> None:
+    for slot in range(min(OTHERS)):
+        probe.erase(slot)
 
 
 def campaign(probes: Mapping[str, Prober], rounds: int, console: Console) -> pd.DataFrame:

@@ -20,10 +20,13 @@ if TYPE_CHECKING:
     from pace_ros.serving.gateway import Gateway, Wait
 
 log = logging.getLogger(__name__)
+MOST_LOST = 2  # replicas that a turn may cost: it may be what they die of
 
 
 class Answering:
-    """Until it is answered: a replica that is lost before its first token costs the client time alone."""
+    """Until it is answered: a replica that is lost before its first token costs the client time alone, but for a turn
+    that has cost two.
+    """
 
     def __init__(self, gateway: Gateway, conversation: Conversation, body: Mapping[str, Any], until: float) -> None:
         self._gateway = gateway
@@ -32,6 +35,7 @@ class Answering:
         self._until = until
         self._prompt: list[int] = []
         self._again = False
+        self._lost = 0  # replicas that were lost while they had this turn
 
     async def chunks(self) -> AsyncGenerator[Chunk, None]:
         """What the client is sent. Raises Refused or ReplicaError; the first chunk of all says something."""
@@ -47,6 +51,7 @@ class Answering:
                         yield chunk
             except ReplicaError as error:
                 without.add(seat.placement.decode)
+                self._lost += not gateway.states[seat.placement.decode].up
                 log.warning('%s, %s', error, 'in the middle of an answer' if said else 'before its first token')
                 if said or not self._elsewhere(error, without):
                     gateway.tally.failed += 1
@@ -60,7 +65,10 @@ class Answering:
         gateway = self._gateway
         if gateway.clock.monotonic() >= self._until or (isinstance(error, ReplicaRefused) and error.for_the_request):
             return False
-        able = [each for each in gateway.states.values() if each.replica.decodes or gateway.policy.role_blind]
+        if self._lost >= MOST_LOST:
+            log.error('a turn is not tried again: %d replicas were lost that had it', self._lost)
+            return False
+        able = [each for each in gateway.states.values() if gateway.policy.answers(decodes=each.replica.decodes)]
         if any(each.well and each.name not in without for each in able):
             return True
         if self._again or not isinstance(error, ReplicaDown):
@@ -172,6 +180,7 @@ class Answering:
         until = self._until - min(deadlines.first_token, deadlines.total / 2)
         try:
             await Bringing(gateway, seat, source, self._body, self._prompt, until).run()
+            self._lost += not gateway.states[source.replica].up
         finally:
             await gateway.give_back(self._conversation, source)
 

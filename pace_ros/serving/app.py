@@ -143,9 +143,9 @@ class _App:
         return Response(status_code=202 if self._gateway.conversations.get(key) is conversation else 204)
 
     async def health(self) -> Response:
-        """Well while a decoder is."""
-        states = self._gateway.states.values()
-        well = any(each.well and each.replica.decodes for each in states)
+        """Well while a replica is that answers."""
+        states, policy = self._gateway.states.values(), self._gateway.policy
+        well = any(each.well and policy.answers(decodes=each.replica.decodes) for each in states)
         return JSONResponse(
             {'status': 'ok' if well else 'no decoder is well', 'replicas': {each.name: each.well for each in states}},
             status_code=200 if well else 503,

@@ -77,6 +77,7 @@ async def _untold(gateway: Gateway, state: ReplicaState, error: ReplicaError) ->
 def _answer(gateway: Gateway, conversation: Conversation, body: Mapping[str, Any], prompt: int) -> int:
     """Tokens it may be answered with: as many as it asks for, and there is room for where it is answered."""
     fleet, home = gateway.fleet, conversation.home
-    at = [each for each in fleet.decoders if home is None or each.name == home.replica] or fleet.decoders
+    able = [each for each in fleet.replicas if gateway.policy.answers(decodes=each.decodes)]
+    at = [each for each in able if home is None or each.name == home.replica] or able
     room = max(each.context for each in at) - prompt
     return max(1, min(int(body.get('max_tokens', fleet.settings.limits.answer)), room))

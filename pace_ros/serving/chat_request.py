@@ -33,6 +33,8 @@ NOT_SERVED: Mapping[str, str] = {  # would change the answer, and these servers 
     'audio': 'answers are text', 'web_search_options': "use 'tools'",
 }
 MOST_LOGPROBS = 20  # as with OpenAI
+DEEPEST = 64  # levels of objects and lists: a schema of many more is not kept to, and one of very many kills a server
+LONGEST_GRAMMAR = 16_384  # characters: what nests tens of thousands of brackets kills a server
 ROLES = ('assistant', 'developer', 'system', 'tool', 'user')
 CONTENT = (str, list, type(None))
 
@@ -61,6 +63,8 @@ def read_request(content: bytes, limits: Limits) -> ChatRequest:
     body = {name: fields[name] for name in PASSED_ON if fields.get(name) is not None}
     for name, value in body.items():
         _check(name, value, PASSED_ON[name])
+    if len(body.get('grammar', '')) > LONGEST_GRAMMAR:
+        raise RequestError(f"'grammar' may have at most {LONGEST_GRAMMAR} characters.")
     _check_served(fields)
     _check_messages(body.get('messages'))
     stream = fields.get('stream') or False
@@ -81,7 +85,18 @@ def _parsed(content: bytes) -> dict[str, Any]:
         raise RequestError(f'The body is no JSON: {" ".join(str(error).split())}.') from None
     if not isinstance(fields, dict):
         raise RequestError('The body must be a JSON object.')
+    if _deeper(fields, DEEPEST):
+        raise RequestError(f'The body may have at most {DEEPEST} objects and lists within each other.')
     return fields
+
+
+def _deeper(value: object, most: int) -> bool:
+    """Whether more objects and lists than that are within each other."""
+    level = [value]
+    for _ in range(most):
+        level = [part for each in level if isinstance(each, dict | list)
+                 for part in (each.values() if isinstance(each, dict) else each)]
+    return any(isinstance(each, dict | list) for each in level)
 
 
 def _check(name: str, value: object, kind: str) -> None:

@@ -26,6 +26,7 @@ from pace_ros.serving.fleet import POLICIES, Fleet, served_fleet_of
 from pace_ros.serving.keys import KEY
 from pace_ros.serving.l2_gateway import Server, app_of, bound_for, log_to_stderr, serve, url_of
 from pace_ros.serving.own_folder import own_folder
+from pace_ros.serving.policies import make_policy
 from pace_ros.serving.replica_process import NotStarted, ReplicaProcess
 from pace_ros.settings import ConfigError
 
@@ -140,7 +141,8 @@ def _end_without(decoders: Sequence[ReplicaProcess], server: Server) -> None:
 
 def _serve(fleet: Fleet, bound: socket.socket, processes: Sequence[ReplicaProcess]) -> None:
     """Until interrupted. Raises NoDecoder when nobody is left who could answer."""
-    names = [each.name for each in fleet.decoders]
+    policy = make_policy(fleet.settings.policy)
+    names = [each.name for each in fleet.replicas if policy.answers(decodes=each.decodes)]
     decoders = [each for each in processes if each.name in names]
     server = Server(app_of(fleet), ending=fleet.settings.deadlines.ending)
     threading.Thread(target=_end_without, args=[decoders, server], daemon=True).start()

@@ -76,6 +76,10 @@ class Policy(ABC):
     role_blind = False
     settles = False
 
+    def answers(self, *, decodes: bool) -> bool:
+        """Whether turns may be answered on a replica, given that its role is to decode, or is not."""
+        return decodes or self.role_blind
+
     def seen(self, fleet: Sequence[ReplicaView]) -> Sequence[ReplicaView]:
         """The fleet as this policy, and admission for it, takes it."""
         if not self.role_blind:

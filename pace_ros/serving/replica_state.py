@@ -20,6 +20,7 @@ ENOUGH = 32  # tokens: shorter readings say little about the rate
 STRIKES = 2  # calls in a row that were slow or failed, with no token meanwhile, after which no turn goes there
 PATIENCE = 5.0  # s in which a replica says something that has nothing to read
 SLACK = 4.0  # times as long as its prompts take by the measured rate, on top of that
+UNKNOWN = 40.0  # prompt tokens/s, in place of a rate not measured yet: with that slack, 10 tokens/s are waited for
 
 
 class ReplicaState:
@@ -62,9 +63,9 @@ class ReplicaState:
     @property
     def patience(self) -> float:
         """Time in which it says something to what was sent there now, s; whoever hangs up after half of that has not
-        been answered as he should have been.
+        been answered as he should have been. Until it is known how fast it reads, it may be slow.
         """
-        return PATIENCE + SLACK * self.waiting / self.rate
+        return PATIENCE + SLACK * self.waiting / (self.rate if self.measured else min(self.rate, UNKNOWN))
 
     def view(self, ledger: Ledger, *, held: int, hands_over: bool) -> ReplicaView:
         """What a policy may see."""

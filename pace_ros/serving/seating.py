@@ -147,7 +147,7 @@ class Seating:
         """Where a turn has outgrown its home (nothing migrates), or every replica, those that are lost included."""
         home = self._home(conversation, ())
         at = [self._states[home]] if home and self._policy.settles else [*self._states.values()]
-        contexts = [each.replica.context for each in at if each.replica.decodes or self._policy.role_blind]
+        contexts = [each.replica.context for each in at if self._policy.answers(decodes=each.replica.decodes)]
         largest = max(contexts, default=0)
         if turn.tokens <= largest:
             return None

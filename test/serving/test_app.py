@@ -198,6 +198,15 @@ async def test_no_replica_is_well(fleet: SimulatedFleet) -> None:
     assert (health.status_code, health.json()['status']) == (503, 'no decoder is well')
 
 
+async def test_where_roles_say_nothing_a_prefiller_that_is_well_is_enough(tmp_path: Path) -> None:
+    fleet = SimulatedFleet(tmp_path, {'policy': 'collocated'})
+    for name in ('d1', 'd2'):
+        fleet[name].kill()
+        fleet.gateway.lost(name)
+    assert await fleet.ask('v', LONG)
+    assert (await fleet.http.get('/health')).status_code == 200
+
+
 async def test_what_is_known_of_conversations(fleet: SimulatedFleet) -> None:
     await ask(fleet, LONG, key='a/b')
     listed = (await fleet.http.get('/v1/conversations')).json()['conversations']

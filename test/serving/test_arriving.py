@@ -1,11 +1,17 @@
 """Who tells a prompt's tokens, and whom that says something of."""
 from __future__ import annotations
 
+import dataclasses
+from pathlib import Path
+
 import anyio
 import pytest
 from serving_fleet import SimulatedFleet
 
+from pace_ros.serving.arriving import _answer
+from pace_ros.serving.conversations import Conversation
 from pace_ros.serving.gateway import TELLING
+from pace_ros.serving.ledger import Account
 from pace_ros.serving.replica_errors import ReplicaRefused
 
 pytestmark = pytest.mark.anyio
@@ -51,6 +57,27 @@ async def test_it_is_left_out_where_it_fails_twice_in_a_row(fleet: SimulatedFlee
     assert not fleet.gateway.states['p'].well
     assert (fleet.gateway.tally.slow, fleet.gateway.tally.turns) == ({'p': 2}, 1)
     fleet.check()
+
+
+@pytest.mark.parametrize(('policy', 'home', 'answer'), [
+    ('collocated', 'p', 200 - 150), ('collocated', 'd1', 256 - 150), ('collocated', None, 256 - 150),
+    ('pinned', 'd1', 256 - 150), ('pinned', None, 256 - 150),
+])
+async def test_an_answer_is_cut_to_what_is_left_where_it_is_given(
+    tmp_path: Path, policy: str, home: str | None, answer: int
+) -> None:
+    fleet = SimulatedFleet(tmp_path, {'policy': policy})
+    shorter = dataclasses.replace(fleet.fleet.replicas[0], context=200)
+    fleet.gateway.fleet = dataclasses.replace(fleet.fleet, replicas=(shorter, *fleet.fleet.replicas[1:]))
+    lives = None if home is None else Account('v', home, 0)
+    assert _answer(fleet.gateway, Conversation('v', home=lives), {'max_tokens': 160}, 150) == answer
+
+
+async def test_where_roles_say_nothing_a_prefiller_may_have_the_most_room(tmp_path: Path) -> None:
+    fleet = SimulatedFleet(tmp_path, {'policy': 'round-robin'})
+    longer = dataclasses.replace(fleet.fleet.replicas[0], context=1000)
+    fleet.gateway.fleet = dataclasses.replace(fleet.fleet, replicas=(longer, *fleet.fleet.replicas[1:]))
+    assert _answer(fleet.gateway, Conversation('v'), {'max_tokens': 160}, 500) == 160
 
 
 async def test_the_only_one_that_is_well_is_believed(fleet: SimulatedFleet) -> None:

@@ -59,6 +59,18 @@ def test_an_answer_is_cut_to_the_limit(fields: dict[str, Any], answer: int | Non
     assert read_request(request(**fields), Limits(answer=100)).body.get('max_tokens') == answer
 
 
+def nested(levels: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {}
+    for _ in range(levels - 1):
+        schema = {'items': schema}
+    return schema
+
+
+def test_what_is_not_too_deep_or_long_is_passed_on() -> None:
+    asked = read_request(request(json_schema=nested(63), grammar='(' * 16_384), Limits())
+    assert (asked.body['json_schema'], len(asked.body['grammar'])) == (nested(63), 16_384)
+
+
 @pytest.mark.parametrize(('content', 'says'), [
     (b'', 'no JSON'), (b'{', 'no JSON'), (b'\xff', 'no JSON'), (b'[' * 100_000, 'no JSON'), (b'[]', 'JSON object'),
     (b'{"messages": [{"role": "user", "content": "\\ud800"}]}', 'no JSON'),
@@ -79,6 +91,8 @@ def test_an_answer_is_cut_to_the_limit(fields: dict[str, Any], answer: int | Non
     (request(top_logprobs=-1), "'top_logprobs' must be from 0 to 20, not -1"),
     (request(logprobs=1), "'logprobs' must be true or false"), (request(grammar={}), "'grammar' must be a string, not"),
     (request(json_schema='{}'), "'json_schema' must be an object"), (request(repeat_penalty='x'), "'repeat_penalty'"),
+    (request(grammar='(' * 16_385), "'grammar' may have at most 16384 characters"),
+    (request(json_schema=nested(64)), 'at most 64 objects and lists within each other'),
     (request(stop=3), "'stop' must be a string or a list"), (request(stream_options=[1]), "'stream_options'"),
     (request(logit_bias='x' * 500), r"'logit_bias' must be an object, not 'x{59}\.\.\."),
 ])

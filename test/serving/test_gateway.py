@@ -54,6 +54,18 @@ async def test_a_decoder_that_dies_before_its_first_token_costs_time_alone(fleet
     fleet.check()
 
 
+async def test_a_turn_that_has_cost_two_replicas_does_not_cost_the_third(fleet: SimulatedFleet) -> None:
+    for replica in fleet.replicas.values():
+        replica.faults.kills.add('completions')
+    with pytest.raises(ReplicaDown, match='d1'):
+        await fleet.ask('v', LONG)
+    assert [name for name, each in fleet.replicas.items() if each.faults.dead] == ['p', 'd1']
+    assert (fleet.gateway.tally.deaths, fleet.gateway.tally.failed) == (2, 1)
+    fleet['d2'].faults.kills.clear()
+    assert await fleet.ask('w', LONG)
+    fleet.check()
+
+
 async def test_its_other_conversations_are_bound_anew_too(fleet: SimulatedFleet) -> None:
     said = {key: await fleet.ask(key, f'{key} {LONG}') for key in 'abc'}
     assert [fleet.home(key) for key in 'abc'] == ['d1', 'd2', 'd1']

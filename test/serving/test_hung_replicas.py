@@ -156,7 +156,7 @@ async def test_one_that_interrupts_soon_does(fleet: SimulatedFleet, clock: Virtu
 
 
 async def test_a_long_prompt_may_take_long(fleet: SimulatedFleet, clock: VirtualClock) -> None:
-    fleet.gateway.states['p'].rate = 50.0  # 103 tokens: 2 s
+    fleet.gateway.states['p'].rate, fleet.gateway.states['p'].measured = 50.0, True  # 103 tokens: 2 s
     fleet['p'].faults.hangs.add('completions')
     await hang_up(fleet, clock, 6.0, LONG, at='p')
     assert fleet.gateway.tally.slow == {}
@@ -182,7 +182,7 @@ async def test_who_waits_for_a_prefiller_that_is_left_out_does_not_try_it_as_wel
     tmp_path: Path, clock: VirtualClock
 ) -> None:
     fleet = patient(tmp_path, clock=clock)
-    fleet.gateway.states['p'].strikes = 1
+    fleet.gateway.states['p'].strikes, fleet.gateway.states['p'].measured = 1, True
     fleet['p'].faults.hangs.add('completions')
     with anyio.fail_after(5):
         async with anyio.create_task_group() as second, anyio.create_task_group() as first:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 
 import anyio
 import pytest
@@ -38,11 +39,25 @@ def test_a_reading_that_cannot_be_teaches_nothing(state: ReplicaState, reading: 
 
 
 def test_the_more_it_has_to_read_the_longer_it_may_take(state: ReplicaState) -> None:
+    state.measured = True
     assert state.patience == 5.0
     with state.reading(100):  # 2 s by its rate
         assert state.patience == 13.0
         with state.reading(50):
             assert state.patience == 17.0
+
+
+@pytest.mark.parametrize('configured', [50.0, 200.0, 10_000.0])
+def test_one_that_has_not_been_measured_may_be_slow(configured: float) -> None:
+    replica = dataclasses.replace(ONE, prefill_rate=configured)
+    state = ReplicaState(ReplicaClient(replica, Deadlines(), VirtualClock()))
+    with state.reading(395):  # 20 s at 20 tokens/s
+        assert state.patience == pytest.approx(5.0 + 39.5)
+    with state.reading(1):  # a hand-over leaves nothing to read
+        assert state.patience == pytest.approx(5.1)
+    state.learn(Usage(prompt=395, cached=0, answered=1, reading=19.75))
+    with state.reading(395):
+        assert state.patience == pytest.approx(5.0 + 4 * 19.75)
 
 
 def test_two_strikes_and_it_is_not_well(state: ReplicaState) -> None:

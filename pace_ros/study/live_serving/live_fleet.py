@@ -95,6 +95,6 @@ def live_fleet(folder: Path, members: Sequence[Member]) -> Iterator[LiveFleet]:
 
 
 def one_prefiller_two_decoders(**options: Any) -> list[Member]:
-    """The issue's fleet on two cores: reading has a core of its own, the decoders share the other one."""
+    """A fleet on two cores: reading has a core of its own, the decoders share the other one."""
     return [Member('prefill-1', 'prefill', 0, **options), Member('decode-1', 'decode', 1, **options),
             Member('decode-2', 'decode', 1, **options)]

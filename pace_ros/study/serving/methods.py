@@ -24,6 +24,12 @@ _MODEL = (
     'that, and nothing else. Prompts to be handed over are read one after the other, each when the cache before '
     'it has arrived, as at the gateway. Nothing here was served by an accelerator. Whether the model agrees with '
     'real replicas is measured by benchmarks/serving_validation.py.')
+_OWN = (
+    'Each slot has a cache of its own. As with llama.cpp, a step takes together only streams whose slots have '
+    'consecutive numbers, once through the model each run of them, and each prompt alone, be it a single token. A slot '
+    'that the server chooses has the number that the gateway would have chosen, the lowest free one, so that least '
+    'loaded, round robin and what is not handed over have more neighbours here than they would. The arm with a prefix '
+    'cache, an engine of another kind, takes all streams together.')
 _ARMS = (
     'Disaggregated per turn: on a prefiller the gateway gives a turn the first free slot. It was emptied, or another '
     'conversation has been there, so that most prompts are read whole, as by real llama.cpp replicas. With a prefix '
@@ -67,7 +73,7 @@ _LIMITS = (
 def sections(results: Results) -> list[Section]:
     """All sections."""
     return [
-        Section('The model', (_MODEL, _costs(results)), _cost_table(results)),
+        Section('The model', (_MODEL, *_own_caches(results), _costs(results)), _cost_table(results)),
         Section('The arms', (_ARMS, _PREDICTED)),
         Section('Load and workloads', (_LOAD, _WORKLOADS)),
         Section('SLO', (_slo(results),)),
@@ -93,6 +99,10 @@ def plan_of(results: Results) -> Plan:
         name: tuple(value) if isinstance(value, list) else value for name, value in results.plan['plan'].items()
     }
     return Plan(**fields)
+
+
+def _own_caches(results: Results) -> list[str]:
+    return [] if plan_of(results).kv else [_OWN]
 
 
 def _costs(results: Results) -> str:

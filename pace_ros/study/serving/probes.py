@@ -61,7 +61,7 @@ class Prober:
     def read(self, tokens: int, depth: int) -> Probed:
         """Read so many new tokens behind ``depth`` that are in the slot. Raises ProbeError."""
         before = self._prompt(depth)
-        self._erase(0)
+        self.erase(0)
         if depth:
             self._complete(before, 0, slot=0)
         timings = self._complete([*before, *self._prompt(tokens)], 0, slot=0)
@@ -86,13 +86,17 @@ class Prober:
 
     def hand_over(self, tokens: int) -> list[Probed]:
         """Save a slot of so many tokens and restore it into another one; times of whole calls. Raises ProbeError."""
-        self._erase(0)
+        self.erase(0)
         self.fill(0, tokens)
         saved, saving = self._timed('/slots/0?action=save', {'filename': _FILE})
         restored, restoring = self._timed('/slots/1?action=restore', {'filename': _FILE})
-        self._erase(1)
+        self.erase(1)
         return [Probed(SAVE, int(saved['n_saved']), 0, 0, saving, int(saved['n_written'])),
                 Probed(RESTORE, int(restored['n_restored']), 0, 0, restoring, int(restored['n_read']))]
+
+    def erase(self, slot: int) -> None:
+        """Nothing is in the slot any more. Raises ProbeError."""
+        self._call(f'/slots/{slot}?action=erase', {})
 
     def _prompt(self, tokens: int) -> list[int]:
         return [self._chance.randrange(*_TOKENS) for _ in range(tokens)]
@@ -101,9 +105,6 @@ class Prober:
         asked = {'prompt': prompt, 'n_predict': steps, 'id_slot': slot, 'cache_prompt': True, 'ignore_eos': True}
         timings: Mapping[str, float] = self._call('/completion', asked)['timings']
         return timings
-
-    def _erase(self, slot: int) -> None:
-        self._call(f'/slots/{slot}?action=erase', {})
 
     def _timed(self, path: str, asked: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
         begun = time.perf_counter()

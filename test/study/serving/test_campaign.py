@@ -11,7 +11,7 @@ import pytest
 
 from pace_ros.packaged import config_dir
 from pace_ros.study.results.published import published
-from pace_ros.study.serving import report
+from pace_ros.study.serving import methods, report
 from pace_ros.study.serving.campaign import Campaign, merge
 from pace_ros.study.serving.cell import APPEND, HETEROGENEOUS, HOMOGENEOUS, POWER, PREDICTION, RATES, Cell
 from pace_ros.study.serving.cell_run import CELLS, ran_cell, run_cell
@@ -115,7 +115,7 @@ def test_a_folder_without_a_study_is_refused(tmp_path: Path) -> None:
         read(tmp_path, published(config_dir() / report.PUBLISHED))
 
 
-def test_what_is_published_is_what_the_issue_names() -> None:
+def test_what_is_published_is_the_paper_s() -> None:
     values = {each.measure: each.value for each in published(config_dir() / report.PUBLISHED).numbers}
     assert values == {
         'ttfet_p95_change': -0.5108, 'slo_violations': 0.0, 'tokens_per_joule_change_homogeneous': 0.0751,
@@ -130,6 +130,18 @@ def test_the_command_line_makes_the_plan_that_is_asked_for() -> None:
     plan = plan_of(options)
     assert (plan.arms, plan.loads, plan.parts, plan.seeds) == (('pinned',), (0.5,), (RATES,), (4,))
     assert json.dumps(plan.as_fields())
+
+
+def test_slots_with_a_cache_each_share_fewer_steps_and_the_methods_say_so(study: Path) -> None:
+    cell = Cell(RATES, TWO_PHASE, HOMOGENEOUS, 'pinned', 0.5, 1)
+    own, shared = (dataclasses.replace(SMALL, conversations=30, slots=16, kv=kv) for kv in (0, 16 * SMALL.context))
+    assert own.cache == shared.cache == shared.kv
+    slow, fast = (ran_cell(plan, cell, None).turns['tbt_mean'].mean() for plan in (own, shared))
+    assert slow > 1.02 * fast
+    results = read(study, published(config_dir() / report.PUBLISHED))
+    assert 'a cache of its own' not in methods.markdown(results)
+    results.plan['plan']['kv'] = 0
+    assert 'a cache of its own' in methods.markdown(results)
 
 
 def test_a_fleet_too_small_for_anybody_is_reported_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
