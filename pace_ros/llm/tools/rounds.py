@@ -73,12 +73,12 @@ class ToolRounds:
             self._toolbox.turn_timeout,
         )
         for number in range(1, config.tool_rounds + 2):
-            one, said = Completion(), False
+            one, said = Completion(), list[str]()
             may_call = number <= config.tool_rounds
             asked = self._round(turn, one, conversation, may_call=may_call)
             async with contextlib.aclosing(asked) as pieces:
                 async for piece in pieces:
-                    said = True
+                    said.append(piece)
                     yield piece
             if not one.calls:
                 return
@@ -88,7 +88,7 @@ class ToolRounds:
                 turn.first_token_by = self._clock.monotonic() + config.first_token_timeout
             if not may_call:
                 raise L2Malformed('the model called a tool instead of answering')
-            await self._call(turn, one, number)
+            await self._call(turn, one, ''.join(said).strip(), number)
 
     async def _round(
         self, turn: _Turn, one: Completion, conversation: str, *, may_call: bool
@@ -114,8 +114,11 @@ class ToolRounds:
         finally:
             _add(report, one, [] if refused else turn.talk, pieces_said)
 
-    async def _call(self, turn: _Turn, one: Completion, number: int) -> None:
-        """Run what was called and tell the model. Raises L2Error where that may not be, or no time is left."""
+    async def _call(self, turn: _Turn, one: Completion, said: str, number: int) -> None:
+        """Run what was called and tell the model what came of it, and what it has ``said`` before.
+
+        Raises L2Error where that may not be, or no time is left.
+        """
         calls, used = _named(one.calls, number), turn.report.used
         acts = self._toolbox.has_effects(calls)
         if used.ahead and acts:
@@ -134,7 +137,7 @@ class ToolRounds:
         )
         used.acted = acted or any(outcome.acted for outcome in outcomes)
         turn.tool_seconds -= self._clock.monotonic() - now
-        turn.talk.append(asked_for('', calls))
+        turn.talk.append(asked_for(said, calls))
         for call, outcome in zip(calls, outcomes, strict=True):
             turn.talk.append(answered(call, outcome.text))
             used.uses.append(outcome.use)

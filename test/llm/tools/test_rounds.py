@@ -101,6 +101,7 @@ async def test_a_call_its_result_and_the_answer() -> None:
 async def test_a_preamble_is_marked_as_none_of_the_answer() -> None:
     async with bench(SAID, ENDS) as one:
         assert await one.ask() == 'Let me see. |It costs 12.'
+    assert one.told()[-2]['content'] == 'Let me see.'  # so that it does not say it again
 
 
 async def test_parallel_calls_of_a_server_that_counts_none() -> None:
@@ -123,6 +124,14 @@ async def test_a_leaked_call_is_run_and_not_said(text: str) -> None:
         assert await one.ask() == 'It costs 12.'
     assert [(use.name, use.leaked, use.error) for use in one.report.used.uses] == [('price', True, '')]
     assert one.told()[-1] == {'role': 'tool', 'tool_call_id': 'call01000', 'content': '12'}
+
+
+async def test_the_model_is_told_what_it_said_before_a_leaked_call_and_not_its_markup() -> None:
+    leaked = sse(chunk('Let me see. '), chunk('[TOOL_CALLS]price[ARGS]' + LARK), chunk(finish='stop'), '[DONE]')
+    async with bench(leaked, leaked, ENDS) as one:
+        assert await one.ask() == 'Let me see. |Let me see. |It costs 12.'
+    said = [message['content'] for message in one.told() if message['role'] == 'assistant']
+    assert said == ['Let me see.', 'Let me see.']
 
 
 async def test_a_call_cut_in_its_arguments_is_told_back_as_json_and_complained_of() -> None:
