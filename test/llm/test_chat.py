@@ -251,8 +251,8 @@ class TestAnswer:
         assert (heard.pieces, heard.report.whole) == (['One moment.'], False)
 
     async def test_the_time_to_the_first_token_is_that_of_the_first(self) -> None:
-        heard = await heard_of(Script([sse(chunk('Hello')), 0.4, sse(chunk(' there.')), STOP]))
-        assert heard.report.ttft < 0.35
+        heard = await heard_of(Script([sse(chunk('Hello')), 1.5, sse(chunk(' there.')), STOP]))
+        assert heard.report.ttft < 1.4
 
     async def test_a_think_block_in_pieces_is_not_spoken(self) -> None:
         heard = await heard_of(answer('\n<th', 'ink>Hm', '.</', 'think>', '\n\n', 'Yes', '.'))
@@ -477,14 +477,14 @@ class TestDeadlines:
         assert heard == ['a', 'b']
 
     async def test_the_first_token_deadline_runs_through_all_attempts(self) -> None:
-        failing = Script([0.1, b'{}'], status=500)
-        async with talking_to(failing, failing, Script([STALL]), retries=5, first_token_timeout=0.6) as (cloud, client):
+        failing = Script([0.15, b'{}'], status=500)
+        async with talking_to(failing, failing, Script([STALL]), retries=5, first_token_timeout=1.0) as (cloud, client):
             begin = SystemClock().monotonic()
             heard = await listen(client)
             took = SystemClock().monotonic() - begin
         assert isinstance(heard.error, L2Timeout)
         assert len(cloud.requests) == heard.report.attempts == 3
-        assert 0.55 < took < 0.85
+        assert 0.95 < took < 1.6, 'one deadline for each attempt would end it after 1.7 s'
 
     async def test_an_error_body_that_stalls_is_not_waited_for(self) -> None:
         heard = await heard_of(Script([b'{"err', STALL], status=400), first_token_timeout=0.15)

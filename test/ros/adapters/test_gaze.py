@@ -50,7 +50,7 @@ def test_a_target_is_sent_as_a_goal_without_waiting(
     until(eyes.available)
     begin = time.monotonic()
     eyes.look(target(1.5))
-    assert time.monotonic() - begin < 0.1
+    assert time.monotonic() - begin < 1.0
     until(lambda: bool(one.ends))
     goal = one.goals[0]
     assert (goal.target.point.x, goal.target.header.frame_id) == (1.5, 'visitor')

@@ -69,7 +69,7 @@ async def test_speech_begins_with_the_first_word(client: Any, speaker: Any, serv
     ended = time.monotonic()
     assert said.silences == [0.0]
     assert 0.0 <= said.started[0] - one.told[0] < PROMPT
-    assert 0.0 <= ended - (one.begun[0] + 0.25) < 0.1
+    assert 0.0 <= ended - (one.begun[0] + 0.25) < 1.0
     assert (one.goals[0].input, one.goals[0].locale, one.goals[0].voice) == ('Hello there.', 'en_GB', '')
     assert client.warnings == []
 
